@@ -2,7 +2,8 @@
 
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 
-const BLOCK = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g
+const BEGIN = '-----BEGIN CERTIFICATE-----'
+const END = '-----END CERTIFICATE-----'
 
 /** Whether the text has at least one certificate and all of them can be parsed. */
 export const isCertificates = (pem: string): boolean => parseCertificates(pem) !== undefined
@@ -16,11 +17,24 @@ export function isServerPair(certificateChain: string, privateKey: string): bool
 
 function parseCertificates(pem: string): readonly X509Certificate[] | undefined {
   try {
-    const certificates = (pem.match(BLOCK) ?? []).map((block) => new X509Certificate(block))
+    const certificates = blocksIn(pem).map((block) => new X509Certificate(block))
     return certificates.length > 0 ? certificates : undefined
   } catch {
     return undefined
   }
+}
+
+/** Searches in linear time: in a text of many beginnings a regular expression would look for the end from each. */
+function blocksIn(pem: string): readonly string[] {
+  const blocks: string[] = []
+  for (let from = pem.indexOf(BEGIN); from !== -1;) {
+    const end = pem.indexOf(END, from)
+    if (end === -1) break
+    const to = end + END.length
+    blocks.push(pem.slice(from, to))
+    from = pem.indexOf(BEGIN, to)
+  }
+  return blocks
 }
 
 function parsePrivateKey(pem: string): KeyObject | undefined {

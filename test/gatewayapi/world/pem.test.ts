@@ -55,3 +55,10 @@ test.each(['', 'nothing', '-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE----
     expect(isCertificates(pem)).toBe(false)
   },
 )
+
+test('a text of many beginnings costs little, and is none', () => {
+  const begin = '-----BEGIN CERTIFICATE-----\n'
+  const { cert } = selfSignedBy(...curve('prime256v1'))
+  expect(isCertificates(begin.repeat(1_000_000))).toBe(false)
+  expect(isCertificates(`${cert}${begin.repeat(1_000_000)}`)).toBe(true)
+})
