@@ -71,7 +71,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   'gatewayapi/policies': [
     ...['gatewayapi/backends', 'gatewayapi/listeners', 'gatewayapi/world', 'resources/kinds'],
-    ...['incremental', 'ir', 'cel', 'oauth', 'result'],
+    ...['incremental', 'ir', 'cel', 'oauth', 'result', 'turns'],
   ],
   'gatewayapi/routes': [
     ...['gatewayapi/policies', 'gatewayapi/backends', 'gatewayapi/listeners', 'gatewayapi/world'],
@@ -82,6 +82,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     ...['gatewayapi/world', 'resources/kinds', 'incremental', 'ir', 'turns', 'similar'],
   ],
   gatewayapi: [
+    'gatewayapi/policies',
     ...['gatewayapi/status', 'gatewayapi/routes', 'gatewayapi/backends', 'gatewayapi/listeners'],
     'gatewayapi/world',
     ...['resources/kinds', 'incremental', 'ir', 'turns'],
@@ -100,7 +101,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   'xds/server': ['xds/encode', 'grpc', 'incremental', ...BASE],
 
-  rules: ['cel', 'mcp', 'json', 'ir'],
+  rules: ['cel', 'mcp', 'json', 'ir', 'turns'],
 
   routing: ['xds/translator', 'cel', 'grpc', 'ir', 'result', 'turns'],
 

@@ -8,7 +8,7 @@ import { PARTIAL_BODY_HEADER } from '../ir/names.js'
 import { MCP_HEADERS } from '../mcp/http-message.js'
 import { allRules, compileRules } from '../rules/compile-rules.js'
 import type { CompiledRules } from '../rules/judge.js'
-import { atOnce, mapEach, type Work } from '../turns.js'
+import { atOnce, mapWork, type Work } from '../turns.js'
 import { HeaderNames } from './header-names.js'
 import { type CompiledProvider, type CompiledProviders, countUses, providerOf } from './provider.js'
 import { DEFAULT_REMEMBERED_TOKENS } from './token-memory.js'
@@ -64,10 +64,10 @@ export function* authzTableWork(
     { removed: removed.flatMap(providersOf), added: added.flatMap(providersOf) },
     rememberedTokens,
   )
-  const compiled = yield* mapEach(
-    added,
-    (entry) => [entry.key, compileEntry(entry, providers)] as const,
-  )
+  const compiled = yield* mapWork(added, function* (entry) {
+    yield
+    return [entry.key, yield* compileEntry(entry, providers)] as const
+  })
   const entries = (known?.entries ?? persistentMap<CompiledEntry>()).with([
     ...removed.map(({ key }) => [key, undefined] as const),
     ...compiled,
@@ -89,18 +89,18 @@ const providersOf = ({ jwt, audit }: AuthzEntry): readonly JwtProvider[] => [
   ...(audit?.jwt?.providers ?? []),
 ]
 
-function compileEntry(entry: AuthzEntry, known: CompiledProviders): CompiledEntry {
-  const compiled = compileOne(entry, known)
+function* compileEntry(entry: AuthzEntry, known: CompiledProviders): Work<CompiledEntry> {
+  const compiled = yield* compileOne(entry, known)
   if (entry.audit === undefined) return compiled
   const { key, route, paths } = entry
-  return { ...compiled, audit: compileOne({ key, route, paths, ...entry.audit }, known) }
+  return { ...compiled, audit: yield* compileOne({ key, route, paths, ...entry.audit }, known) }
 }
 
-function compileOne(entry: AuthzEntry, known: CompiledProviders): CompiledEntry {
+function* compileOne(entry: AuthzEntry, known: CompiledProviders): Work<CompiledEntry> {
   const providers = (entry.jwt?.providers ?? []).flatMap(
     (provider) => providerOf(known, provider) ?? [],
   )
-  const rules = entry.authorization && compileRules(entry.authorization)
+  const rules = entry.authorization && (yield* compileRules(entry.authorization))
   const all = rules === undefined ? [] : allRules(rules)
   const readsMcp = all.some((rule) => rule.reads.roots.has('mcp'))
   const values = compileValues(entry)

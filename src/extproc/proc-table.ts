@@ -7,7 +7,7 @@ import type { ListsEntry, McpGuardEntry, ProcEntry, WellKnownEntry } from '../ir
 import { compileRules } from '../rules/compile-rules.js'
 import type { CompiledRules } from '../rules/judge.js'
 import { rulesOfLists } from '../rules/listed.js'
-import { atOnce, mapEach, type Work } from '../turns.js'
+import { atOnce, mapWork, type Work } from '../turns.js'
 import type { CompiledLists } from './lists/lists-processor.js'
 import type { McpGuard } from './mcp/mcp-guard.js'
 import {
@@ -34,7 +34,10 @@ export interface ProcTable {
 export function* procTableWork(list: readonly ProcEntry[], previous?: ProcTable): Work<ProcTable> {
   const known = previous?.compiled
   const { removed, added } = differences(known?.list ?? [], list)
-  const compiled = yield* mapEach(added, (entry) => [entry.key, compile(entry)] as const)
+  const compiled = yield* mapWork(added, function* (entry) {
+    yield
+    return [entry.key, yield* compile(entry)] as const
+  })
   const entries = (known?.entries ?? persistentMap<CompiledProcEntry>()).with([
     ...removed.map(({ key }) => [key, undefined] as const),
     ...compiled,
@@ -46,36 +49,35 @@ export function* procTableWork(list: readonly ProcEntry[], previous?: ProcTable)
 export const buildProcTable = (...inputs: Parameters<typeof procTableWork>): ProcTable =>
   atOnce(procTableWork(...inputs))
 
-function compile(entry: ProcEntry): CompiledProcEntry {
+function* compile(entry: ProcEntry): Work<CompiledProcEntry> {
   switch (entry.type) {
     case 'guard':
       return compileGuard(entry)
     case 'guard-audit':
       return compileGuardAudit(entry)
     case 'lists':
-      return compileLists(entry)
+      return yield* compileLists(entry)
     case 'mcp-guard':
-      return compileMcpGuard(entry)
+      return yield* compileMcpGuard(entry)
     case 'well-known':
       return entry
   }
 }
 
 /** Throws for an invalid rule, which the translation has already rejected. */
-function compileLists({ route, authorization }: ListsEntry): CompiledLists {
-  return { type: 'lists', route, rules: compileListRules(authorization) }
+function* compileLists({ route, authorization }: ListsEntry): Work<CompiledLists> {
+  return { type: 'lists', route, rules: yield* compileListRules(authorization) }
 }
 
 /** Throws as compileLists() and compileGuard() do. */
-const compileMcpGuard = (entry: McpGuardEntry): McpGuard => ({
-  type: 'mcp-guard',
-  route: entry.route,
-  ...compileWebhooks(entry, 'mcp.guard'),
-  ...(entry.authorization && { rules: compileListRules(entry.authorization) }),
-})
+function* compileMcpGuard(entry: McpGuardEntry): Work<McpGuard> {
+  const rules = entry.authorization && (yield* compileListRules(entry.authorization))
+  const webhooks = compileWebhooks(entry, 'mcp.guard')
+  return { type: 'mcp-guard', route: entry.route, ...webhooks, ...(rules && { rules }) }
+}
 
-function compileListRules(authorization: Authorization): CompiledRules {
-  const rules = compileRules(authorization)
+function* compileListRules(authorization: Authorization): Work<CompiledRules> {
+  const rules = yield* compileRules(authorization)
   if (rules === undefined) throw new Error('a rule of lists does not compile')
   return rulesOfLists(rules)
 }

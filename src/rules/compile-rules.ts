@@ -2,14 +2,18 @@
 
 import { compileRule, type Rule } from '../cel/rule.js'
 import type { Authorization, RequiredScopes } from '../ir/authorization.js'
+import type { Work } from '../turns.js'
 import type { CompiledRules, CompiledScopes } from './judge.js'
 
-/** undefined: one of them is not a valid rule. The translation rejects such policies; this is a second check. */
-export function compileRules(authorization: Authorization): CompiledRules | undefined {
-  const deny = compileAll(authorization.deny)
-  const require = compileAll(authorization.require)
-  const allow = compileAll(authorization.allow)
-  const scopes = compileScopes(authorization.requiredScopes ?? [])
+/**
+ * Yields after each rule: a long one takes milliseconds, and a policy may have hundreds. undefined: one of them is not a
+ * valid rule. The translation rejects such policies; this is a second check.
+ */
+export function* compileRules(authorization: Authorization): Work<CompiledRules | undefined> {
+  const deny = yield* compileAll(authorization.deny)
+  const require = yield* compileAll(authorization.require)
+  const allow = yield* compileAll(authorization.allow)
+  const scopes = yield* compileScopes(authorization.requiredScopes ?? [])
   if (deny === undefined || require === undefined || allow === undefined || scopes === undefined)
     return undefined
   const rules = { deny, require, allow, scopes }
@@ -23,12 +27,15 @@ export const allRules = (rules: Omit<CompiledRules, 'readTokenAlone'>): readonly
   ...rules.scopes.flatMap(({ when }) => when ?? []),
 ]
 
-function compileScopes(list: readonly RequiredScopes[]): readonly CompiledScopes[] | undefined {
+function* compileScopes(
+  list: readonly RequiredScopes[],
+): Work<readonly CompiledScopes[] | undefined> {
   const compiled: CompiledScopes[] = []
   for (const { scopes, impliedBy, when } of list) {
     const rule = when === undefined ? undefined : compileRule(when)
     if (rule?.ok === false) return undefined
     compiled.push({ scopes, impliedBy, ...(rule && { when: rule.value }) })
+    yield
   }
   return compiled
 }
@@ -36,12 +43,13 @@ function compileScopes(list: readonly RequiredScopes[]): readonly CompiledScopes
 const readsToken = ({ reads }: Rule): boolean =>
   [...reads.roots.keys()].every((root) => root === 'jwt')
 
-function compileAll(sources: readonly string[]): readonly Rule[] | undefined {
+function* compileAll(sources: readonly string[]): Work<readonly Rule[] | undefined> {
   const rules: Rule[] = []
   for (const source of sources) {
     const compiled = compileRule(source)
     if (!compiled.ok) return undefined
     rules.push(compiled.value)
+    yield
   }
   return rules
 }

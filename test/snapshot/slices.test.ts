@@ -4,6 +4,7 @@
 import type * as cryptoType from 'node:crypto'
 import type * as protobufType from '@bufbuild/protobuf'
 import { describe, expect, test, vi } from 'vitest'
+import type * as ruleType from '../../src/cel/rule.js'
 import { createTranslator } from '../../src/gatewayapi/translator.js'
 import type { DecodedResource } from '../../src/resources/decode/decode.js'
 import { collectResources } from '../../src/resources/decode/resource-set.js'
@@ -23,7 +24,7 @@ import {
 } from '../support/resources.js'
 import { OPTIONS } from '../support/translate-case.js'
 
-const done = vi.hoisted(() => ({ hashes: 0, messages: 0, rules: 0 }))
+const done = vi.hoisted(() => ({ hashes: 0, messages: 0, rules: 0, expressions: 0 }))
 
 vi.mock('node:crypto', async (original) => {
   const crypto = await original<typeof cryptoType>()
@@ -56,12 +57,21 @@ vi.mock('../../src/rules/compile-rules.js', async (original) => {
   return { ...rules, compileRules }
 })
 
+vi.mock('../../src/cel/rule.js', async (original) => {
+  const rule = await original<typeof ruleType>()
+  const compileRule: typeof rule.compileRule = (...args) => {
+    done.expressions += 1
+    return rule.compileRule(...args)
+  }
+  return { ...rule, compileRule }
+})
+
 const XDS = { listenAddress: '0.0.0.0', trustedHops: 0, systemCaFile: '/ca.pem', accessLog: false }
 const KINDS = kindsOf(API_GROUP)
 /** Several chunks of 64 each. */
 const COUNT = 400
 /** Maximum cost of one route with its backend and its policy; a chunk of 64 costs many times as much. */
-const MOST = { resources: 6, hashes: 6, messages: 10, rules: 1 }
+const MOST = { resources: 6, hashes: 6, messages: 10, rules: 1, expressions: 1 }
 
 /** The members that a translation of the kind reads. */
 const MEMBERS: Readonly<Record<string, string>> = { HTTPRoute: 'rules', ProxyPolicy: 'traffic' }
@@ -130,11 +140,12 @@ interface Longest {
   readonly hashes: number
   readonly messages: number
   readonly rules: number
+  readonly expressions: number
 }
 
 /** Runs work to its end. Returns its result and the maximum cost between two yields. */
 function measured<T>(work: Work<T>): { readonly value: T; readonly longest: Longest } {
-  let longest: Longest = { resources: 0, hashes: 0, messages: 0, rules: 0 }
+  let longest: Longest = { resources: 0, hashes: 0, messages: 0, rules: 0, expressions: 0 }
   for (;;) {
     touched.clear()
     const before = { ...done }
@@ -144,6 +155,7 @@ function measured<T>(work: Work<T>): { readonly value: T; readonly longest: Long
       hashes: Math.max(longest.hashes, done.hashes - before.hashes),
       messages: Math.max(longest.messages, done.messages - before.messages),
       rules: Math.max(longest.rules, done.rules - before.rules),
+      expressions: Math.max(longest.expressions, done.expressions - before.expressions),
     }
     if (step.done === true) return { value: step.value, longest }
   }
@@ -180,4 +192,26 @@ describe.each([
       snapshot = built.value
     }
   })
+})
+
+test('a policy with hundreds of rules is checked and compiled one rule at a time', () => {
+  const rules = Array.from({ length: 200 }, (_, index) => `mcp.tool.name == "${String(index)}"`)
+  const { resources } = collectResources([
+    watched(gateway([8080])),
+    ...documents(() => 'one.example').slice(0, 2),
+    watched(
+      policy('rules', 'HTTPRoute', 'route-0', {
+        authorization: { policy: { matchExpressions: rules } },
+        ...tokensFor('audience'),
+      }),
+    ),
+  ])
+  done.expressions = 0
+  const translated = measured(createTranslator(OPTIONS).translationWork(resources, new Map()))
+  expect([done.expressions, translated.longest.expressions]).toEqual([rules.length, 1])
+  const { value, longest } = measured(snapshotWork(translated.value.ir, XDS))
+  expect([done.expressions, longest.expressions]).toEqual([2 * rules.length, 1])
+  expect(value.authzTable.get(translated.value.ir.authz[0]?.key ?? '')?.rules?.allow).toHaveLength(
+    rules.length,
+  )
 })

@@ -5,6 +5,7 @@ import type { Authorization, RequiredScopes } from '../../ir/authorization.js'
 import type { RulePolicy } from '../../ir/policy-source.js'
 import type { ProxyPolicySpec } from '../../resources/kinds/proxy-policy.js'
 import type { Resource } from '../../resources/kinds/resources.js'
+import type { Work } from '../../turns.js'
 import { keyOf } from '../world/world.js'
 
 type ProxyPolicy = Resource<ProxyPolicySpec>
@@ -13,34 +14,39 @@ export type AuthorizationSpec = NonNullable<
   NonNullable<ProxyPolicySpec['traffic']>['authorization']
 >
 
-export function authorizationProblems({ policy }: AuthorizationSpec): readonly string[] {
+/** What the translation must know about the rules of a policy. */
+export interface CheckedRules {
+  readonly problems: readonly string[]
+  /** Whether a rule reads MCP messages, so that checks need the body. */
+  readonly readsMcp: boolean
+}
+
+/** Yields after each expression: a long one takes milliseconds, and a policy may have hundreds. */
+export function* checkRules({ policy }: AuthorizationSpec): Work<CheckedRules> {
   const { matchExpressions, requiredScopes = [] } = policy
   if (matchExpressions.length === 0 && requiredScopes.length === 0)
-    return ['authorization.policy.matchExpressions is empty; at least one expression is needed']
-  return [
-    ...matchExpressions.flatMap((source, index) =>
-      expressionProblems(source, `matchExpressions[${index}]`),
-    ),
+    return {
+      problems: [
+        'authorization.policy.matchExpressions is empty; at least one expression is needed',
+      ],
+      readsMcp: false,
+    }
+  const sources = [
+    ...matchExpressions.map((source, index) => [`matchExpressions[${index}]`, source] as const),
     ...requiredScopes.flatMap(({ when }, index) =>
-      when === undefined ? [] : expressionProblems(when, `requiredScopes[${index}].when`),
+      when === undefined ? [] : [[`requiredScopes[${index}].when`, when] as const],
     ),
   ]
-}
-
-function expressionProblems(source: string, place: string): readonly string[] {
-  const rule = compileRule(source)
-  return rule.ok ? [] : [`authorization.policy.${place}: ${rule.error.message}`]
-}
-
-/** Whether a rule reads MCP messages, so that checks need the body. */
-export const readsMcp = ({ policy }: AuthorizationSpec): boolean =>
-  [
-    ...policy.matchExpressions,
-    ...(policy.requiredScopes ?? []).flatMap(({ when }) => when ?? []),
-  ].some((source) => {
+  const problems: string[] = []
+  let readsMcp = false
+  for (const [place, source] of sources) {
     const rule = compileRule(source)
-    return rule.ok && rule.value.reads.roots.has('mcp')
-  })
+    if (!rule.ok) problems.push(`authorization.policy.${place}: ${rule.error.message}`)
+    else readsMcp ||= rule.value.reads.roots.has('mcp')
+    yield
+  }
+  return { problems, readsMcp }
+}
 
 /** Returns undefined if no policy has an authorization block: any caller that passed authentication may then pass. */
 export function poolAuthorization(policies: readonly ProxyPolicy[]): Authorization | undefined {

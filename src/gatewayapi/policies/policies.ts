@@ -3,9 +3,10 @@
 import { GATEWAY_API_GROUP } from '../../resources/kinds/fields.js'
 import type { ProxyPolicySpec } from '../../resources/kinds/proxy-policy.js'
 import type { Resource } from '../../resources/kinds/resources.js'
-import { type Context, query } from '../world/context.js'
+import { atOnce, type Work } from '../../turns.js'
+import { type Context, query, queryWork } from '../world/context.js'
 import { keyOf } from '../world/world.js'
-import { authorizationProblems, readsMcp } from './authorization.js'
+import { type AuthorizationSpec, type CheckedRules, checkRules } from './authorization.js'
 import { type TranslatedJwt, translateJwt } from './jwt-authentication.js'
 import { type PromptGuard, translatePromptGuard } from './prompt-guard.js'
 import { rateLimitProblems } from './rate-limit.js'
@@ -30,6 +31,21 @@ export interface TranslatedPolicy {
   readonly readsMcp: boolean
 }
 
+/** Name of the query about the rules of a policy. */
+const RULES = 'rules'
+
+/** Checks the rules of policies in slices, so that translatePolicy() need not do it at once. */
+export function* checkRulesOf(context: Context, policies: readonly ProxyPolicy[]): Work<void> {
+  for (const policy of policies) {
+    const { authorization } = policy.spec.traffic ?? {}
+    if (authorization !== undefined)
+      yield* queryWork(context, RULES, policy, () => checkRules(authorization))
+  }
+}
+
+const rulesOf = (context: Context, policy: ProxyPolicy, spec: AuthorizationSpec): CheckedRules =>
+  query(context, RULES, policy, () => atOnce(checkRules(spec)))
+
 export const translatePolicy = (context: Context, policy: ProxyPolicy): TranslatedPolicy =>
   query(context, 'policy', policy, (own) => {
     const { traffic, backend } = policy.spec
@@ -50,6 +66,7 @@ export const translatePolicy = (context: Context, policy: ProxyPolicy): Translat
       mcpGuardSpec === undefined
         ? undefined
         : translatePromptGuard(own, from, mcpGuardSpec, 'mcp.guard')
+    const rules = traffic?.authorization && rulesOf(own, policy, traffic.authorization)
     return {
       key: keyOf(policy),
       policy,
@@ -59,9 +76,7 @@ export const translatePolicy = (context: Context, policy: ProxyPolicy): Translat
       problems: [
         ...policy.spec.targetRefs.flatMap((ref) => targetProblems(policy.spec, ref)),
         ...(jwt?.problems ?? []),
-        ...(traffic?.authorization === undefined
-          ? []
-          : authorizationProblems(traffic.authorization)),
+        ...(rules?.problems ?? []),
         ...(traffic?.rateLimit === undefined ? [] : rateLimitProblems(traffic.rateLimit)),
         ...(traffic?.transformation === undefined
           ? []
@@ -73,7 +88,7 @@ export const translatePolicy = (context: Context, policy: ProxyPolicy): Translat
       notes: [...(jwt?.notes ?? []), ...(guard?.notes ?? [])],
       isProtective:
         traffic !== undefined || backend?.ai !== undefined || backend?.mcp !== undefined,
-      readsMcp: traffic?.authorization !== undefined && readsMcp(traffic.authorization),
+      readsMcp: rules?.readsMcp === true,
     }
   })
 

@@ -16,6 +16,7 @@ import type { AskedLists } from '../../../src/mcp/lists.js'
 import { compileRules } from '../../../src/rules/compile-rules.js'
 import { listRequestText } from '../../../src/rules/list-request.js'
 import { rulesOfLists } from '../../../src/rules/listed.js'
+import { atOnce } from '../../../src/turns.js'
 
 interface Played {
   readonly processor: Processor
@@ -45,7 +46,7 @@ const ASKED: AskedLists = [{ id: '1', method: 'tools/list' }]
 
 /** A processor whose request has been sent on. */
 function play(type: string, { deps, deny = RULES }: Play = {}): Played {
-  const rules = compileRules({ deny, require: [], allow: [] })
+  const rules = atOnce(compileRules({ deny, require: [], allow: [] }))
   if (rules === undefined) throw new Error('no rules')
   const signal = new OwnEnding()
   let status = 0
