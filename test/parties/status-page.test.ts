@@ -2,55 +2,82 @@
 // phone's width, in dark and light, without scripts, and as axe judges it.
 
 import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { type Backend, startBackend } from '../support/backend.js'
-import { type DocumentServer, startDocumentServer } from '../support/document-server.js'
+import { startBackend } from '../support/backend.js'
+import { startDocumentServer } from '../support/document-server.js'
 import { eventually } from '../support/eventually.js'
-import { chat, type GuardedStack, startGuardedStack } from '../support/guardrails.js'
+import {
+  answerJson,
+  both,
+  chat,
+  completion,
+  guardedRoute,
+  hook,
+  sample,
+  service,
+} from '../support/guardrails.js'
 import { type Answer, bearer, send } from '../support/http.js'
-import { ISSUER, protectedRoute, sign } from '../support/protected-stack.js'
-import { allow, httpRoute, proxyBackend, remoteJwks, rule } from '../support/resources.js'
+import type { HttpServer } from '../support/http-server.js'
+import { ISSUER, sign } from '../support/protected-stack.js'
+import {
+  allow,
+  gateway,
+  httpRoute,
+  proxyBackend,
+  proxyPolicy,
+  remoteJwks,
+  rule,
+} from '../support/resources.js'
+import { type Stack, startStack } from '../support/stack.js'
 import { keySet, newKey } from '../support/tokens.js'
 import { launchBrowser } from './support/browser.js'
 import { program } from './support/tools.js'
 
 const key = await newKey('one')
 
-let backend: Backend
-let idp: DocumentServer
-let stack: GuardedStack
+let parties: readonly HttpServer[]
+let stack: Stack
 let browser: Browser
 let page: Page
 let faults: string[]
 
 beforeAll(async () => {
-  ;[backend, idp] = await Promise.all([startBackend(), startDocumentServer()])
-  idp.serve('/jwks', keySet(key))
-  const provider = {
-    issuer: ISSUER,
-    audiences: ['api'],
-    jwks: remoteJwks('idp', idp.port, '/jwks'),
-  }
-  stack = await startGuardedStack([
-    proxyBackend('backend', backend),
-    proxyBackend('idp', idp),
-    httpRoute('search', { rules: [rule('/search', 'backend')] }),
-    ...protectedRoute('api', {
-      jwtAuthentication: { providers: [provider] },
-      authorization: allow('jwt.role == "admin"'),
-    }),
-    ...protectedRoute('broken', { authorization: allow('jwt.role ==') }),
+  const [idp, mcp, llm, webhook] = await Promise.all([
+    ...([startDocumentServer(), startBackend('mcp')] as const),
+    ...([startBackend('llm'), startBackend('webhook')] as const),
   ])
-  stack.reset()
+  parties = [idp, mcp, llm, webhook]
+  idp.serve('/jwks', keySet(key))
+  llm.answer(answerJson(completion('hello')))
+  webhook.answer(sample)
+  const tokens = {
+    providers: [{ issuer: ISSUER, audiences: ['api'], jwks: remoteJwks('idp', idp.port, '/jwks') }],
+  }
+  stack = await startStack({
+    resources: (port) => [
+      gateway([port]),
+      ...[proxyBackend('idp', idp), proxyBackend('backend', mcp), proxyBackend('llm', llm)],
+      ...service('guard', webhook.port),
+      ...['mcp', 'reports', 'search'].map((name) =>
+        httpRoute(name, { rules: [rule(`/${name}`, 'backend')] }),
+      ),
+      proxyPolicy('mcp-tokens', 'mcp', { jwtAuthentication: tokens }),
+      proxyPolicy('mcp-rules', 'mcp', { authorization: allow('jwt.role == "admin"') }),
+      proxyPolicy('reports', 'reports', { authorization: allow('jwt.role ==') }),
+      ...guardedRoute('/llm', both(hook('guard'))),
+      proxyPolicy('llm-tokens', 'llm', { jwtAuthentication: tokens }),
+    ],
+  })
   browser = await launchBrowser()
-  await eventually(async () => expect((await callApi({ role: 'admin' })).status).toBe(200))
+  await eventually(async () => expect((await call('/mcp', { role: 'admin' })).status).toBe(200))
 })
 
 afterAll(async () => {
   await browser.close()
   await stack.close()
-  await Promise.all([backend.close(), idp.close()])
+  await Promise.all(parties.map((party) => party.close()))
 })
 
 beforeEach(() => {
@@ -61,8 +88,16 @@ afterEach(() => {
   return page.context().close()
 })
 
-const callApi = async (claims: object): Promise<Answer> =>
-  send(stack.origin, '/api', { headers: bearer(await sign(key, { aud: 'api', ...claims })) })
+async function call(path: string, claims: object, body?: string): Promise<Answer> {
+  const headers = bearer(await sign(key, { aud: 'api', ...claims }))
+  return send(
+    stack.origin,
+    path,
+    body === undefined
+      ? { headers }
+      : { method: 'POST', headers: { ...headers, 'content-type': 'application/json' }, body },
+  )
+}
 
 /** Opens the page in a context of its own. */
 async function open(path = '/', options: BrowserContextOptions = {}): Promise<void> {
@@ -97,23 +132,29 @@ const keysOf = (id: string): Promise<readonly (string | null)[]> =>
 describe('each part', () => {
   test('the summary counts, and what needs attention begins with the open route', async () => {
     await openLive()
-    expect(await textOf('#summary [data-key="routes"]')).toMatch(/4 routes\s+▲ 2 open/)
+    expect(await textOf('#summary [data-key="routes"]')).toMatch(/4 routes\s+▲ 1 open/)
     expect(await textOf('#summary [data-key="envoys"]')).toMatch(/1 Envoy\s+● up to date/)
-    const [both, search, broken] = await itemsOf('attention')
-    expect(both).toContain('▲ Open HTTPRoute default/both')
+    const [search, reports] = await itemsOf('attention')
     expect(search).toContain('▲ Open HTTPRoute default/search')
-    expect(broken).toMatch(/Problem ProxyPolicy default\/broken-0[\s\S]*Invalid/)
+    expect(reports).toMatch(/Problem ProxyPolicy default\/reports[\s\S]*Invalid/)
   })
 
   test('the map leads from a route to its policy, with file and line, and to what that asks', async () => {
     await openLive()
-    expect((await keysOf('routes')).slice(0, 3)).toEqual([
-      ...['default/both', 'default/search', 'default/broken'],
+    expect(await keysOf('routes')).toEqual([
+      ...['default/search', 'default/reports', 'default/llm', 'default/mcp'],
     ])
-    const api = await textOf('#routes [data-key="default/api"]')
-    for (const text of ['● Guarded', 'token', 'default/api-0', 'resources.yaml:', ISSUER, '● Keys'])
-      expect(api).toContain(text)
-    const llm = await textOf('#routes [data-key="default/both"]')
+    const mcp = await textOf('#routes [data-key="default/mcp"]')
+    for (const text of [
+      '● Guarded',
+      'token',
+      'default/mcp-tokens',
+      'resources.yaml:',
+      ISSUER,
+      '● Keys',
+    ])
+      expect(mcp).toContain(text)
+    const llm = await textOf('#routes [data-key="default/llm"]')
     for (const text of ['guardrail', 'webhook for request and response'])
       expect(llm).toContain(text)
     expect(await textOf('#routes [data-key="default/search"]')).toContain(
@@ -131,24 +172,24 @@ describe('each part', () => {
 
   test('resources come with their conditions, problems first', async () => {
     await openLive()
-    const [first, , third] = await itemsOf('resources')
-    expect(first).toMatch(/HTTPRoute[\s\S]*default\/both[\s\S]*▲ Open/)
-    expect(third).toMatch(/ProxyPolicy[\s\S]*default\/broken-0[\s\S]*▲ Problem/)
+    const [first, second] = await itemsOf('resources')
+    expect(first).toMatch(/HTTPRoute[\s\S]*default\/search[\s\S]*▲ Open/)
+    expect(second).toMatch(/ProxyPolicy[\s\S]*default\/reports[\s\S]*▲ Problem/)
   })
 })
 
 describe('live', () => {
   test('a denied request appears with its reason, rule and caller, and leads to its explanation', async () => {
     await openLive()
-    expect((await callApi({ sub: 'mallory', role: 'guest' })).status).toBe(403)
+    expect((await call('/mcp', { sub: 'mallory', role: 'guest' })).status).toBe(403)
     const row = page.locator('#decisions tr', { hasText: 'mallory' }).first()
     await row.waitFor()
     const text = await row.innerText()
     for (const part of [
       '▲ Denied 403',
       'GET 127.0.0.1',
-      '/api',
-      'default/api-0',
+      '/mcp',
+      'default/mcp-rules',
       'resources.yaml:',
     ])
       expect(text).toContain(part)
@@ -158,12 +199,12 @@ describe('live', () => {
     )
     await row.locator('a', { hasText: 'Without its token' }).click()
     await page.waitForURL(/\/explain\?request=GET/)
-    expect(await textOf('pre')).toMatch(/route +default\/api[\s\S]*answer +401/)
+    expect(await textOf('pre')).toMatch(/route +default\/mcp[\s\S]*answer +401/)
   })
 
   test('a verdict of a webhook that rejects appears', async () => {
     await openLive()
-    expect((await stack.post('/both', chat('block'))).status).toBe(403)
+    expect((await call('/llm', { sub: 'bob' }, chat('block'))).status).toBe(403)
     const row = page.locator('#decisions tr', { hasText: 'a word' }).first()
     await row.waitFor()
     expect(await row.innerText()).toContain('promptGuard.request[0]')
@@ -174,7 +215,7 @@ describe('live', () => {
     await page.evaluate(`document.body.setAttribute('data-same', 'yes')`)
     await stack.write('new.yaml', httpRoute('a-new-one', { rules: [rule('/new', 'backend')] }))
     await page.waitForSelector('#attention [data-key="open default/a-new-one"]')
-    expect(await textOf('#summary [data-key="routes"]')).toContain('3 open')
+    expect(await textOf('#summary [data-key="routes"]')).toContain('2 open')
     await stack.remove('new.yaml')
     await page.waitForSelector('#attention [data-key="open default/a-new-one"]', {
       state: 'detached',
@@ -184,11 +225,11 @@ describe('live', () => {
 
   test('a change keeps the focus where it is, and Pause stops changes', async () => {
     await openLive()
-    const link = page.locator('#routes [data-key="default/api"] h3 a')
+    const link = page.locator('#routes [data-key="default/mcp"] h3 a')
     await link.focus()
     await stack.write('new.yaml', httpRoute('a-new-one', { rules: [rule('/new', 'backend')] }))
     await page.waitForSelector('#routes [data-key="default/a-new-one"]')
-    expect(await page.evaluate('document.activeElement.textContent')).toBe('default/api')
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('default/mcp')
     await page.click('#pause')
     expect(await page.getAttribute('#pause', 'aria-pressed')).toBe('true')
     expect(await textOf('#live')).toBe('Paused')
@@ -205,19 +246,36 @@ describe('live', () => {
     await openLive()
     await page.keyboard.press('/')
     await page.keyboard.type('guardrail')
-    await page.waitForSelector('#routes [data-key="default/api"]', { state: 'detached' })
-    expect(await keysOf('routes')).toEqual(['default/both'])
+    await page.waitForSelector('#routes [data-key="default/mcp"]', { state: 'detached' })
+    expect(await keysOf('routes')).toEqual(['default/llm'])
     expect(new URL(page.url()).search).toBe('?q=guardrail')
     await page.fill('#search', '')
-    await page.click('#routes [data-key="default/api"] a:text-is("default/api-0")')
-    await page.waitForURL(/\?q=default%2Fapi-0/)
-    await page.waitForSelector('#routes [data-key="default/both"]', { state: 'detached' })
-    expect(await keysOf('routes')).toEqual(['default/api'])
-    expect(await page.inputValue('#search')).toBe('default/api-0')
+    await page.click('#routes [data-key="default/mcp"] a:text-is("default/mcp-tokens")')
+    await page.waitForURL(/\?q=default%2Fmcp-tokens/)
+    await page.waitForSelector('#routes [data-key="default/llm"]', { state: 'detached' })
+    expect(await keysOf('routes')).toEqual(['default/mcp'])
+    expect(await page.inputValue('#search')).toBe('default/mcp-tokens')
     await page.goBack()
-    await page.waitForSelector('#routes [data-key="default/both"]')
+    await page.waitForSelector('#routes [data-key="default/llm"]')
   })
 })
+
+/** Pictures for the README and docs/status-page.md, when UPDATE_SCREENSHOTS=1. */
+async function screenshot(name: string): Promise<void> {
+  const path = PICTURES.get(name)
+  if (process.env['UPDATE_SCREENSHOTS'] !== '1' || path === undefined) return
+  if (name !== 'on a phone') await page.setViewportSize({ width: 1120, height: 900 })
+  // The folder of the test says nothing to readers.
+  await page.evaluate(`for (const part of document.querySelectorAll('.dim'))
+    part.textContent = part.textContent.replace(/\\/tmp\\/[^/]+\\//, 'gateway/')`)
+  await page.screenshot({ path: resolve(import.meta.dirname, '../../docs/images', path) })
+}
+
+const PICTURES = new Map([
+  ['light', 'status-page.png'],
+  ['dark', 'status-page-dark.png'],
+  ['on a phone', 'status-page-phone.png'],
+])
 
 describe('for everybody', () => {
   const PHONE = { width: 390, height: 800 }
@@ -228,7 +286,7 @@ describe('for everybody', () => {
     ['on a phone', { viewport: PHONE, colorScheme: 'light' }],
     ['explain', { colorScheme: 'dark' }],
   ] as const)('axe finds nothing wrong: %s', async (name, options) => {
-    await callApi({ role: 'guest' })
+    await call('/mcp', { sub: 'mallory', role: 'guest' })
     if (name === 'explain') await open('/explain?request=GET+http%3A%2F%2Fa%2F', { ...options })
     else await openLive('/', options)
     // Through the protocol: the page's own policy admits no other script.
@@ -238,6 +296,7 @@ describe('for everybody', () => {
         violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' ')))`,
     )
     expect(violations).toEqual([])
+    await screenshot(name)
   })
 
   test('nothing is wider than a phone', async () => {
@@ -266,9 +325,9 @@ describe('for everybody', () => {
     await open('/', { javaScriptEnabled: false })
     expect(await textOf('#summary [data-key="routes"]')).toContain('4 routes')
     expect(await page.isVisible('#pause')).toBe(false)
-    await page.fill('#search', 'default/both')
+    await page.fill('#search', 'default/llm')
     await page.click('button:text-is("Search")')
-    expect(await keysOf('routes')).toEqual(['default/both'])
+    expect(await keysOf('routes')).toEqual(['default/llm'])
   })
 })
 
