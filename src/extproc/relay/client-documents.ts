@@ -35,25 +35,29 @@ const FAILURE_MS = 30_000
 
 interface Kept {
   readonly client: Result<Client, string>
+  readonly readAt: number
   readonly until: number
 }
 
 export function createClientDocuments(deps: ClientDocumentsDeps): ClientDocuments {
-  // Oldest first.
-  const kept = new Map<string, Kept>()
+  // Oldest first. Failures have a map of their own, because anybody can cause them: they displace no client.
+  const clients = new Map<string, Kept>()
+  const failures = new Map<string, Kept>()
   const keep = (url: string, client: Result<Client, string>, ms: number): void => {
-    kept.delete(url)
+    for (const kept of [clients, failures]) kept.delete(url)
+    const kept = client.ok ? clients : failures
     const [oldest] = kept.keys()
     if (kept.size >= MAX_KEPT && oldest !== undefined) kept.delete(oldest)
-    kept.set(url, { client, until: deps.now() + ms })
+    const readAt = deps.now()
+    kept.set(url, { client, readAt, until: readAt + ms })
   }
   return {
     async get(url, signal) {
-      const known = kept.get(url)
+      const known = clients.get(url) ?? failures.get(url)
       if (known !== undefined && deps.now() < known.until) return known.client
       const { host } = new URL(url)
       const giveBack = deps.rates.take(host) ? deps.slots.take(host) : undefined
-      if (giveBack === undefined) return BUSY
+      if (giveBack === undefined) return latest(known, deps.now()) ?? BUSY
       try {
         const answer = await deps.callPublic(targetOf(url), {
           method: 'GET',
@@ -72,6 +76,10 @@ export function createClientDocuments(deps: ClientDocumentsDeps): ClientDocument
     },
   }
 }
+
+/** Returns the client of a document that may be out of date, but was read within a day: a flood must not end logins. */
+const latest = (known: Kept | undefined, now: number): Result<Client, string> | undefined =>
+  known?.client.ok === true && now < known.readAt + DAY_MS ? known.client : undefined
 
 const BUSY = err('Too many clients of this host log in at this moment. Try again in a moment.')
 const UNREAD = err('The description of this client cannot be read at the moment.')

@@ -126,6 +126,46 @@ describe('a host', () => {
   })
 })
 
+describe('a flood of documents that are not there', () => {
+  async function flooded(hosts: number) {
+    const { world, get } = createWorld(served(DOCUMENT, { 'cache-control': 'max-age=60' }))
+    await get()
+    world.call = served('{}')
+    for (let at = 0; at < 600; at += 1)
+      await get(`https://${hosts === 1 ? 'clients' : `host-${at}`}.example/none-${at}.json`)
+    return { world, get, asked: world.requests.length }
+  }
+
+  test('at other hosts displaces no document', async () => {
+    const { world, get, asked } = await flooded(600)
+    expect(await get()).toMatchObject({ ok: true, value: CLIENT })
+    expect(world.requests).toHaveLength(asked)
+  })
+
+  test('at the host of a document leaves it in use, for a day at most', async () => {
+    const { world, get } = await flooded(1)
+    world.now += 60_000
+    for (let at = 0; at < 60; at += 1) await get(`https://clients.example/more-${at}.json`)
+    expect(await get()).toMatchObject({ ok: true, value: CLIENT })
+    world.now += 86_340_000
+    for (let at = 0; at < 60; at += 1) await get(`https://clients.example/last-${at}.json`)
+    expect((await get()).ok).toBe(false)
+    world.now += 1000
+    expect((await get()).ok).toBe(false)
+  })
+
+  test('does not keep one that its host has taken back', async () => {
+    const { world, get } = createWorld(served(DOCUMENT, { 'cache-control': 'max-age=60' }))
+    await get()
+    world.now += 60_000
+    world.call = served('gone', {}, 404)
+    expect((await get()).ok).toBe(false)
+    for (let at = 0; at < 60; at += 1) await get(`https://clients.example/more-${at}.json`)
+    world.now += 30_000 - 1
+    expect((await get()).ok).toBe(false)
+  })
+})
+
 test('the number of kept documents is limited', async () => {
   const call: CallRemote = ({ url }) =>
     served({ ...DOCUMENT, client_id: url })({ url } as never, {} as never)
