@@ -11,10 +11,10 @@ import { readMembers } from './apis/requests.js'
 import { apiOfPath, apiOfRequest, familyOfRequest } from './detect-api.js'
 import type { LlmApi } from './text/api.js'
 import type { Conversation, Entry } from './text/conversation.js'
-import { type Inspects, INSPECTS_NEITHER, sourceOf } from './text/said.js'
+import { type Inspects, INSPECTS_NEITHER, sourceOf } from './text/found-text.js'
 
 /** A body's API and its entries. */
-type Said = readonly [LlmApi, readonly Entry[]]
+type EventTexts = readonly [LlmApi, readonly Entry[]]
 
 /** path: the request's, with its query. The error is a sentence without any text of the body. */
 export const readRequest = (
@@ -46,7 +46,7 @@ export const readReply = (
   inspects = INSPECTS_NEITHER,
 ): Work<Result<Conversation, string>> =>
   read(body, function* (json) {
-    const other = (isError: boolean): Work<Said> => readOther(json, path, isError, inspects)
+    const other = (isError: boolean): Work<EventTexts> => readOther(json, path, isError, inspects)
     if (kind === 'error') return yield* other(true)
     try {
       if (isCount(json)) return yield* other(false)
@@ -68,12 +68,12 @@ function* readOther(
   path: string,
   isError: boolean,
   inspects: Inspects,
-): Work<Said> {
+): Work<EventTexts> {
   const source = sourceOf(text, inspects)
   return [apiOfPath(path) ?? 'openai-chat', yield* readAnything(root, source, isError)]
 }
 
-function* readModelReply({ root, text }: JsonText, inspects: Inspects): Work<Said> {
+function* readModelReply({ root, text }: JsonText, inspects: Inspects): Work<EventTexts> {
   const members = asObject(root, 'the body')
   const [mark = '', ...others] = MARKS.filter((name) => member(members, name) !== undefined)
   if (others.length > 0) throw new UnreadableForm('it is of two forms at once')
@@ -87,7 +87,7 @@ function* readModelReply({ root, text }: JsonText, inspects: Inspects): Work<Sai
 
 function* read(
   body: Uint8Array,
-  reader: (json: JsonText) => Work<Said>,
+  reader: (json: JsonText) => Work<EventTexts>,
 ): Work<Result<Conversation, string>> {
   const json = yield* readJsonInTurns(body)
   if (!json.ok) return json

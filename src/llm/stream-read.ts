@@ -12,10 +12,10 @@ import { readChunk } from './apis/stream-choices.js'
 import { GEMINI_MARKS, readGeminiChunk } from './apis/stream-gemini.js'
 import { readResponseEvent } from './apis/stream-openai-responses.js'
 import type { LlmApi } from './text/api.js'
-import { type SaidText, type Source, sourceOf } from './text/said.js'
+import { beside, spokenAt, type TextsAndEnds } from './text/event-texts.js'
+import { type FoundText, type Source, sourceOf } from './text/found-text.js'
 import { apiOfError } from './text/stream-error-event.js'
 import type { Piece, Repeat, StreamEvent } from './text/stream-event.js'
-import { beside, type Said, spokenAt } from './text/stream-said.js'
 import { usageOf } from './text/usage.js'
 
 /** data: of one event other than "[DONE]". The error is a sentence without any text of it. */
@@ -33,8 +33,8 @@ export function* readStreamEvent(data: string): Work<Result<StreamEvent, string>
 function* read(json: JsonText): Work<StreamEvent> {
   const root = asObject(json.root, 'an event')
   const source = sourceOf(json.text)
-  const [api, said] = yield* readForm(source, root)
-  const texts = said.texts.toSorted((a, b) => a.place.start - b.place.start)
+  const [api, found] = yield* readForm(source, root)
+  const texts = found.texts.toSorted((a, b) => a.place.start - b.place.start)
   const pieces: Piece[] = []
   const repeats: Repeat[] = []
   for (const text of texts) {
@@ -42,12 +42,12 @@ function* read(json: JsonText): Work<StreamEvent> {
     if (text.isRepeat === true) repeats.push(asRepeat(text))
     else pieces.push(text)
   }
-  return { api, json: { text: json.text }, pieces, repeats, ends: said.ends, usage: usageOf(json) }
+  return { api, json: { text: json.text }, pieces, repeats, ends: found.ends, usage: usageOf(json) }
 }
 
-const asRepeat = ({ isRepeat: _, ...repeat }: SaidText): Repeat => repeat
+const asRepeat = ({ isRepeat: _, ...repeat }: FoundText): Repeat => repeat
 
-type Form = readonly [LlmApi, Said]
+type Form = readonly [LlmApi, TextsAndEnds]
 
 function* readForm(json: Source, root: JsonObjectNode): Work<Form> {
   const has = (name: string): boolean => member(root, name) !== undefined
@@ -87,7 +87,7 @@ function* readChoicesForm(json: Source, root: JsonObjectNode): Work<Form> {
     : ['openai-chat', yield* readChunk(json, root)]
 }
 
-function* anything(root: JsonObjectNode, json: Source, isError: boolean): Work<Said> {
+function* anything(root: JsonObjectNode, json: Source, isError: boolean): Work<TextsAndEnds> {
   const at = spokenAt(json, 'event')
   return yield* beside(yield* anythingIn(root, at, isError), root, at)
 }

@@ -7,7 +7,7 @@ import { quoted } from '../../src/json/print-json.js'
 import { readMarked } from '../../src/llm/apis/replies.js'
 import { readMembers } from '../../src/llm/apis/requests.js'
 import { type Entry, rewrite } from '../../src/llm/text/conversation.js'
-import { sourceOf } from '../../src/llm/text/said.js'
+import { sourceOf } from '../../src/llm/text/found-text.js'
 import { inTurns, Pace, PIECE, SLICE_UNITS, type Work } from '../../src/turns.js'
 import { Looks } from './looks.js'
 

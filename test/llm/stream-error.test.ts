@@ -7,7 +7,7 @@ import OpenAI from 'openai'
 import { afterEach, expect, test } from 'vitest'
 import type { OwnError } from '../../src/llm/api-error.js'
 import { arrayError, streamError } from '../../src/llm/stream-error.js'
-import { problemOf, saidIn } from './support.js'
+import { eventTexts, problemOf } from './support.js'
 
 const ERROR: OwnError = {
   status: 403,
@@ -121,6 +121,6 @@ test.each(['openai-chat', 'openai-responses', 'anthropic-messages', 'gemini'] as
   (api) => {
     const data = /^data: (.*)$/m.exec(streamError(api, ERROR))?.[1]
     expect(problemOf(data)).toBeUndefined()
-    expect(saidIn(data)).toEqual([])
+    expect(eventTexts(data)).toEqual([])
   },
 )

@@ -44,7 +44,7 @@ export function eventOf(data: unknown): StreamEvent {
 }
 
 /** "channel: text" for pieces, "channel = text" for repeats; [tool-call] before tool calls. */
-export function saidIn(data: unknown): string[] {
+export function eventTexts(data: unknown): string[] {
   const { pieces, repeats } = eventOf(data)
   const mark = (kind: string): string => (kind === 'tool-call' ? '[tool-call] ' : '')
   return [

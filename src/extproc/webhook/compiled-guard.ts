@@ -10,7 +10,7 @@ import type {
   Phase,
   Webhook,
 } from '../../ir/proc-entry.js'
-import type { Inspects } from '../../llm/text/said.js'
+import type { Inspects } from '../../llm/text/found-text.js'
 
 export interface Guard {
   readonly type: 'guard'

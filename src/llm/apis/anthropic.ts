@@ -3,8 +3,8 @@
 import { asArray, type JsonObjectNode, member } from '../../json/members.js'
 import type { Work } from '../../turns.js'
 import type { Entry } from '../text/conversation.js'
+import type { FoundText, Source } from '../text/found-text.js'
 import { messageEntries, roleOf } from '../text/message.js'
-import type { SaidText, Source } from '../text/said.js'
 import { sweepMember } from '../text/sweep.js'
 import { MESSAGES } from './messages.js'
 
@@ -12,8 +12,8 @@ import { MESSAGES } from './messages.js'
 export function* readContent(body: JsonObjectNode, json: Source): Work<readonly Entry[]> {
   const role = roleOf(body, 'assistant')
   const content = asArray(member(body, 'content'), 'content')
-  const said: SaidText[] = []
+  const found: FoundText[] = []
   const at = { json, role, toolRole: role }
-  yield* sweepMember(content, { name: 'content', owner: '', holds: 'inner' }, at, MESSAGES, said)
-  return yield* messageEntries(json, said, role)
+  yield* sweepMember(content, { name: 'content', owner: '', holds: 'inner' }, at, MESSAGES, found)
+  return yield* messageEntries(json, found, role)
 }

@@ -3,8 +3,8 @@
 import type { JsonNode } from '../../json/json-node.js'
 import type { JsonObjectNode } from '../../json/members.js'
 import type { Work } from '../../turns.js'
-import type { At, SaidText } from '../text/said.js'
-import { beside, type Said } from '../text/stream-said.js'
+import { beside, type TextsAndEnds } from '../text/event-texts.js'
+import type { At, FoundText } from '../text/found-text.js'
 import { formOf, sweepMember, sweepObject, UNKNOWN } from '../text/sweep.js'
 
 const BESIDE = formOf({ '': { error: 'error', tools: 'definition', output_text: 'text' } })
@@ -14,21 +14,25 @@ export function* besideIn(
   object: JsonObjectNode,
   at: At,
   read: readonly string[],
-): Work<readonly SaidText[]> {
-  const said: SaidText[] = []
-  yield* sweepObject(object, '', at, BESIDE, said, { skip: new Set(read) })
-  return said
+): Work<readonly FoundText[]> {
+  const found: FoundText[] = []
+  yield* sweepObject(object, '', at, BESIDE, found, { skip: new Set(read) })
+  return found
 }
 
 /** Reads the same of an event. */
-export function* besideEvent(object: JsonObjectNode, at: At, read: readonly string[]): Work<Said> {
+export function* besideEvent(
+  object: JsonObjectNode,
+  at: At,
+  read: readonly string[],
+): Work<TextsAndEnds> {
   return yield* beside(yield* besideIn(object, at, read), object, at)
 }
 
 /** Reads an error, whose own words pass unseen, or any other JSON. */
-export function* anythingIn(node: JsonNode, at: At, isError: boolean): Work<readonly SaidText[]> {
-  const said: SaidText[] = []
+export function* anythingIn(node: JsonNode, at: At, isError: boolean): Work<readonly FoundText[]> {
+  const found: FoundText[] = []
   const holds = isError ? 'error' : undefined
-  yield* sweepMember(node, { name: '', owner: '', holds }, at, UNKNOWN, said)
-  return said
+  yield* sweepMember(node, { name: '', owner: '', holds }, at, UNKNOWN, found)
+  return found
 }

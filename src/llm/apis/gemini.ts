@@ -5,8 +5,8 @@ import type { JsonNode } from '../../json/json-node.js'
 import { asObject, type JsonObjectNode, member, present } from '../../json/members.js'
 import type { Work } from '../../turns.js'
 import type { Entry } from '../text/conversation.js'
+import type { At, FoundText, Source } from '../text/found-text.js'
 import { entriesOf, messageEntries, roleOf } from '../text/message.js'
-import type { At, SaidText, Source } from '../text/said.js'
 import { formOf, type Holds, sweepObject } from '../text/sweep.js'
 
 /** Arguments are an object or, in a stream, single values that grow. */
@@ -46,14 +46,14 @@ export function* readContents(
     if (json.pace.isDue()) yield
     const content = asObject(item, 'a content')
     const role = otherwise === 'system' ? otherwise : geminiRole(content, otherwise)
-    const said: SaidText[] = []
-    yield* sweepContent(content, { json, role, toolRole: 'tool' }, said)
-    parts.push(yield* messageEntries(json, said, role))
+    const found: FoundText[] = []
+    yield* sweepContent(content, { json, role, toolRole: 'tool' }, found)
+    parts.push(yield* messageEntries(json, found, role))
   }
   return parts.flat()
 }
 
-export const sweepContent = (content: JsonObjectNode, at: At, out: SaidText[]): Work<void> =>
+export const sweepContent = (content: JsonObjectNode, at: At, out: FoundText[]): Work<void> =>
   sweepObject(content, 'content', at, CONTENTS, out, { skip: ROLE })
 
 const ROLE: ReadonlySet<string> = new Set(['role'])
@@ -75,13 +75,13 @@ export function* readCandidates(node: JsonNode, json: Source): Work<readonly Ent
     const content = given === undefined ? undefined : asObject(given, 'content')
     const role = content === undefined ? 'assistant' : geminiRole(content, 'model')
     const at: At = { json, role, toolRole: role }
-    const said: SaidText[] = []
-    if (content !== undefined) yield* sweepContent(content, at, said)
-    yield* sweepObject(candidate, 'candidates', at, CONTENTS, said, { skip: CONTENT, first: 0 })
+    const found: FoundText[] = []
+    if (content !== undefined) yield* sweepContent(content, at, found)
+    yield* sweepObject(candidate, 'candidates', at, CONTENTS, found, { skip: CONTENT, first: 0 })
     parts.push(
       content === undefined
-        ? yield* entriesOf(json, said)
-        : yield* messageEntries(json, said, role),
+        ? yield* entriesOf(json, found)
+        : yield* messageEntries(json, found, role),
     )
   }
   return parts.flat()

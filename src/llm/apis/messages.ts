@@ -6,8 +6,8 @@ import { asArray, asObject, type JsonObjectNode, member, present } from '../../j
 import { UnreadableForm } from '../../json/unreadable-form.js'
 import type { Work } from '../../turns.js'
 import type { Entry } from '../text/conversation.js'
+import type { At, FoundText, Source } from '../text/found-text.js'
 import { entriesOf, messageEntries, roleOf, sweepMessage } from '../text/message.js'
-import type { At, SaidText, Source } from '../text/said.js'
 import { formOf, sweepMember, sweepObject } from '../text/sweep.js'
 
 export const MESSAGES = formOf({
@@ -58,9 +58,9 @@ export function* readMessages(node: JsonNode, json: Source): Work<readonly Entry
 }
 
 export function* messageOf(message: JsonObjectNode, at: At): Work<readonly Entry[]> {
-  const said: SaidText[] = []
-  yield* sweepMessage(message, 'messages', at, MESSAGES, said)
-  return yield* messageEntries(at.json, said, at.role, member(message, 'content'))
+  const found: FoundText[] = []
+  yield* sweepMessage(message, 'messages', at, MESSAGES, found)
+  return yield* messageEntries(at.json, found, at.role, member(message, 'content'))
 }
 
 /** Reads a string, blocks, or an object with content, all in one role. */
@@ -72,15 +72,15 @@ export function* readBlocks(
 ): Work<readonly Entry[]> {
   if (node.type === 'number' || node.type === 'boolean')
     throw new UnreadableForm(`${name} is neither a string nor blocks`)
-  const said: SaidText[] = []
+  const found: FoundText[] = []
   yield* sweepMember(
     node,
     { name, owner: '', holds: 'inner' },
     { json, role, toolRole: 'tool' },
     MESSAGES,
-    said,
+    found,
   )
-  return yield* entriesOf(json, said)
+  return yield* entriesOf(json, found)
 }
 
 /** Reads the choices of a whole reply. */
@@ -100,10 +100,10 @@ function* choiceEntries(choice: JsonObjectNode, json: Source): Work<readonly Ent
   const message = given === undefined ? undefined : asObject(given, 'the message of a choice')
   const role = message === undefined ? 'assistant' : roleOf(message, 'assistant')
   const at: At = { json, role, toolRole: role }
-  const said: SaidText[] = []
-  if (message !== undefined) yield* sweepMessage(message, 'message', at, MESSAGES, said)
-  yield* sweepObject(choice, 'choices', at, MESSAGES, said, { skip: MESSAGE, first: 0 })
-  return yield* messageEntries(json, said, role, message && member(message, 'content'))
+  const found: FoundText[] = []
+  if (message !== undefined) yield* sweepMessage(message, 'message', at, MESSAGES, found)
+  yield* sweepObject(choice, 'choices', at, MESSAGES, found, { skip: MESSAGE, first: 0 })
+  return yield* messageEntries(json, found, role, message && member(message, 'content'))
 }
 
 const MESSAGE: ReadonlySet<string> = new Set(['message'])

@@ -6,8 +6,8 @@ import { asArray, asString, type JsonObjectNode, member, present } from '../../j
 import { UnreadableForm } from '../../json/unreadable-form.js'
 import type { Work } from '../../turns.js'
 import type { Entry } from '../text/conversation.js'
+import type { At, FoundText, Source } from '../text/found-text.js'
 import { entriesOf } from '../text/message.js'
-import type { At, SaidText, Source } from '../text/said.js'
 import {
   expectNoTokens,
   expectPlainNames,
@@ -29,10 +29,10 @@ const beside =
   (role: string, holds?: Holds) =>
   (name: string): Reader =>
     function* (node, json) {
-      const said: SaidText[] = []
+      const found: FoundText[] = []
       const at: At = { json, role, toolRole: 'tool' }
-      yield* sweepMember(node, { name, owner: '', holds }, at, UNKNOWN, said)
-      return yield* entriesOf(json, said)
+      yield* sweepMember(node, { name, owner: '', holds }, at, UNKNOWN, found)
+      return yield* entriesOf(json, found)
     }
 
 /** Members that servers put into a prompt, besides messages and input: vLLM, llama.cpp, Ollama, Anthropic. */

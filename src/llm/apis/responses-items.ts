@@ -4,8 +4,8 @@ import type { JsonNode } from '../../json/json-node.js'
 import { asArray, asObject, type JsonObjectNode, member, present } from '../../json/members.js'
 import type { Work } from '../../turns.js'
 import type { Entry } from '../text/conversation.js'
+import type { At, FoundText, Source } from '../text/found-text.js'
 import { entriesOf, messageEntries, roleOf } from '../text/message.js'
-import type { At, SaidText, Source } from '../text/said.js'
 import {
   expectNoTokens,
   expectPlainNames,
@@ -56,10 +56,10 @@ export function* readItems(node: JsonNode, name: string, at: At): Work<readonly 
     const item = asObject(given, 'an item')
     const isMessage = isMessageItem(item)
     const role = isMessage ? roleOf(item, at.role) : at.role
-    const said: SaidText[] = []
-    yield* sweepItem(item, { ...at, role }, said)
+    const found: FoundText[] = []
+    yield* sweepItem(item, { ...at, role }, found)
     parts.push(
-      isMessage ? yield* messageEntries(at.json, said, role) : yield* entriesOf(at.json, said),
+      isMessage ? yield* messageEntries(at.json, found, role) : yield* entriesOf(at.json, found),
     )
   }
   return parts.flat()
@@ -71,14 +71,14 @@ export function isMessageItem(item: JsonObjectNode): boolean {
   return type.type === 'string' && type.value === 'message'
 }
 
-export const sweepItem = (item: JsonObjectNode, at: At, out: SaidText[]): Work<void> =>
+export const sweepItem = (item: JsonObjectNode, at: At, out: FoundText[]): Work<void> =>
   sweepObject(item, 'item', at, ITEMS, out, { skip: isMessageItem(item) ? ROLE : undefined })
 
 const ROLE: ReadonlySet<string> = new Set(['role'])
 
 /** Reads a reference to a stored prompt, with values for its variables: strings and parts. */
 export function* readKeptPrompt(node: JsonNode, json: Source): Work<readonly Entry[]> {
-  const said: SaidText[] = []
+  const found: FoundText[] = []
   const at: At = { json, role: 'user', toolRole: 'tool' }
   const prompt = asObject(node, 'the prompt')
   for (const value of prompt.members.values()) yield* expectNoTokens(value, json)
@@ -86,9 +86,9 @@ export function* readKeptPrompt(node: JsonNode, json: Source): Work<readonly Ent
   const variables = given && asObject(given, 'variables')
   if (variables !== undefined) yield* expectPlainNames(variables, json)
   for (const value of variables?.members.values() ?? [])
-    yield* sweepMember(value, { name: 'content', owner: '', holds: 'inner' }, at, ITEMS, said)
-  yield* sweepObject(prompt, 'prompt', at, ITEMS, said, { skip: VARIABLES })
-  return yield* entriesOf(json, said)
+    yield* sweepMember(value, { name: 'content', owner: '', holds: 'inner' }, at, ITEMS, found)
+  yield* sweepObject(prompt, 'prompt', at, ITEMS, found, { skip: VARIABLES })
+  return yield* entriesOf(json, found)
 }
 
 const VARIABLES: ReadonlySet<string> = new Set(['variables'])

@@ -3,9 +3,9 @@
 import type { JsonNode } from '../../json/json-node.js'
 import { asArray, asObject, type JsonObjectNode, member, present } from '../../json/members.js'
 import type { Work } from '../../turns.js'
+import { eventTexts, indexOf, spokenAt, type TextsAndEnds, together } from '../text/event-texts.js'
+import type { At, FoundText, Source } from '../text/found-text.js'
 import { roleOf } from '../text/message.js'
-import type { At, SaidText, Source } from '../text/said.js'
-import { indexOf, type Said, saidIn, spokenAt, together } from '../text/stream-said.js'
 import { formOf, sweepObject } from '../text/sweep.js'
 import { besideEvent } from './beside.js'
 import { MESSAGES } from './messages.js'
@@ -24,7 +24,11 @@ const EVENTS: ReadonlyMap<string, string> = new Map([
 export const isMessageEvent = (type: string): boolean => EVENTS.has(type)
 
 /** type: one that isMessageEvent() accepts. */
-export function* readMessageEvent(json: Source, root: JsonObjectNode, type: string): Work<Said> {
+export function* readMessageEvent(
+  json: Source,
+  root: JsonObjectNode,
+  type: string,
+): Work<TextsAndEnds> {
   const name = EVENTS.get(type) ?? ''
   const rest = yield* besideEvent(root, spokenAt(json, 'event'), name === '' ? [] : [name])
   const index = (): string => indexOf(json, member(root, 'index'))
@@ -44,34 +48,34 @@ export function* readMessageEvent(json: Source, root: JsonObjectNode, type: stri
   }
 }
 
-function* readStart(json: Source, message: JsonObjectNode): Work<Said> {
+function* readStart(json: Source, message: JsonObjectNode): Work<TextsAndEnds> {
   const role = roleOf(message, 'assistant')
   const content = present(member(message, 'content'))
   const blocks = content === undefined ? [] : asArray(content, 'content').items
-  const said: Said[] = []
+  const found: TextsAndEnds[] = []
   for (const [at, block] of blocks.entries())
-    said.push(yield* readBlock(block, spokenAt(json, String(at), role)))
-  said.push(yield* besideEvent(message, spokenAt(json, 'message', role), ['content', 'role']))
-  return together(said)
+    found.push(yield* readBlock(block, spokenAt(json, String(at), role)))
+  found.push(yield* besideEvent(message, spokenAt(json, 'message', role), ['content', 'role']))
+  return together(found)
 }
 
 /** Texts that deltas continue, by the last word of the channel. */
 const GOES_ON: ReadonlySet<string> = new Set(['text', 'thinking', 'content', 'input'])
 
 /** at: the block's channel. A tool call starts with an empty input, or with all of it. */
-function* readBlock(node: JsonNode | undefined, at: At): Work<Said> {
+function* readBlock(node: JsonNode | undefined, at: At): Work<TextsAndEnds> {
   const block = asObject(node, 'a block')
   const { channel = '' } = at
-  const said: SaidText[] = []
-  yield* sweepObject(block, 'content_block', at, MESSAGES, said)
-  const texts = said
+  const found: FoundText[] = []
+  yield* sweepObject(block, 'content_block', at, MESSAGES, found)
+  const texts = found
     .filter(({ kind, text }) => kind === 'text' || text !== '{}')
     .map((text) =>
       text.kind === 'tool-call' && text.form === 'json'
         ? { ...text, channel: `${channel} whole_input` }
         : text,
     )
-  return saidIn(texts, (one) => GOES_ON.has(one.slice(channel.length + 1)))
+  return eventTexts(texts, (one) => GOES_ON.has(one.slice(channel.length + 1)))
 }
 
 const DELTAS = formOf({
@@ -80,13 +84,13 @@ const DELTAS = formOf({
 })
 
 /** Everything in a delta continues, except citations. */
-function* readDelta(node: JsonNode | undefined, at: At): Work<Said> {
+function* readDelta(node: JsonNode | undefined, at: At): Work<TextsAndEnds> {
   const delta = asObject(node, 'a delta')
   const { channel = '' } = at
-  const said: SaidText[] = []
-  yield* sweepObject(delta, 'delta', at, DELTAS, said)
-  const texts = said.map((text) =>
+  const found: FoundText[] = []
+  yield* sweepObject(delta, 'delta', at, DELTAS, found)
+  const texts = found.map((text) =>
     text.kind === 'tool-call' ? { ...text, channel: `${channel} input` } : text,
   )
-  return saidIn(texts, (one) => !one.startsWith(`${channel} citation `))
+  return eventTexts(texts, (one) => !one.startsWith(`${channel} citation `))
 }

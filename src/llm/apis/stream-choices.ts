@@ -9,51 +9,51 @@ import {
   present,
 } from '../../json/members.js'
 import type { Work } from '../../turns.js'
-import { roleOf } from '../text/message.js'
-import { type At, below, type SaidText, type Source, textSaid } from '../text/said.js'
 import {
   beside,
   goingOn,
   indexOf,
   isGiven,
   repeated,
-  type Said,
   spokenAt,
+  type TextsAndEnds,
   together,
-} from '../text/stream-said.js'
+} from '../text/event-texts.js'
+import { type At, below, type FoundText, foundText, type Source } from '../text/found-text.js'
+import { roleOf } from '../text/message.js'
 import { sweepObject } from '../text/sweep.js'
 import { besideEvent } from './beside.js'
 import { MESSAGES } from './messages.js'
 
 /** root: has choices. */
-export function* readChunk(json: Source, root: JsonObjectNode): Work<Said> {
-  const said: Said[] = []
+export function* readChunk(json: Source, root: JsonObjectNode): Work<TextsAndEnds> {
+  const found: TextsAndEnds[] = []
   for (const [at, item] of asArray(member(root, 'choices'), 'choices').items.entries()) {
     const choice = asObject(item, 'a choice')
-    said.push(yield* readChoice(json, choice, indexOf(json, member(choice, 'index'), at)))
+    found.push(yield* readChoice(json, choice, indexOf(json, member(choice, 'index'), at)))
   }
-  said.push(yield* besideEvent(root, spokenAt(json, 'event'), ['choices']))
-  return together(said)
+  found.push(yield* besideEvent(root, spokenAt(json, 'event'), ['choices']))
+  return together(found)
 }
 
 const READ: ReadonlySet<string> = new Set(['delta', 'message', 'text'])
 
-function* readChoice(json: Source, choice: JsonObjectNode, channel: string): Work<Said> {
+function* readChoice(json: Source, choice: JsonObjectNode, channel: string): Work<TextsAndEnds> {
   if (json.pace.isDue()) yield
   const [delta, message, text] = ['delta', 'message', 'text'].map((name) =>
     present(member(choice, name)),
   )
   const at = spokenAt(json, channel)
-  const said: SaidText[] = []
+  const found: FoundText[] = []
   // Member of completions; some servers of chat completions send it beside the delta.
-  if (text !== undefined) said.push(textSaid(asString(text, 'text'), below(at, 'text')))
-  if (delta !== undefined) yield* deltaTexts(asObject(delta, 'a delta'), at, said)
-  if (message !== undefined) yield* messageTexts(asObject(message, 'a message'), at, said)
-  const begun = said.length
-  yield* sweepObject(choice, 'choices', at, MESSAGES, said, { skip: READ, first: 0 })
+  if (text !== undefined) found.push(foundText(asString(text, 'text'), below(at, 'text')))
+  if (delta !== undefined) yield* deltaTexts(asObject(delta, 'a delta'), at, found)
+  if (message !== undefined) yield* messageTexts(asObject(message, 'a message'), at, found)
+  const begun = found.length
+  yield* sweepObject(choice, 'choices', at, MESSAGES, found, { skip: READ, first: 0 })
   const { texts, ends } = together([
-    goingOn(said.slice(0, begun)),
-    yield* beside(said.slice(begun), choice, at),
+    goingOn(found.slice(0, begun)),
+    yield* beside(found.slice(begun), choice, at),
   ])
   const isLast = isGiven(member(choice, 'finish_reason'))
   return { texts, ends: isLast ? [channel] : [...ends, ...overIn(choice, texts, channel)] }
@@ -62,7 +62,7 @@ function* readChoice(json: Source, choice: JsonObjectNode, channel: string): Wor
 /** Channels that end early. A model thinks before it speaks: its thoughts need not wait for the end of its content. */
 function overIn(
   choice: JsonObjectNode,
-  texts: readonly SaidText[],
+  texts: readonly FoundText[],
   channel: string,
 ): readonly string[] {
   const speaks = (of: string): boolean =>
@@ -78,43 +78,43 @@ function overIn(
 
 const THOUGHTS = ['reasoning', 'reasoning_content', 'reasoning_details', 'content thinking']
 
-function* deltaTexts(delta: JsonObjectNode, around: At, out: SaidText[]): Work<void> {
+function* deltaTexts(delta: JsonObjectNode, around: At, out: FoundText[]): Work<void> {
   const at = { ...around, role: roleOf(delta, around.role) }
-  const said: SaidText[] = []
-  yield* sweepContent(delta, at, said)
-  yield* sweepObject(delta, 'delta', at, MESSAGES, said, { skip: NO_CALLS, first: 0 })
-  yield* callTexts(delta, at, said)
-  append(out, said)
+  const found: FoundText[] = []
+  yield* sweepContent(delta, at, found)
+  yield* sweepObject(delta, 'delta', at, MESSAGES, found, { skip: NO_CALLS, first: 0 })
+  yield* callTexts(delta, at, found)
+  append(out, found)
 }
 
-function append(out: SaidText[], said: readonly SaidText[]): void {
-  for (const text of said) out.push(text)
+function append(out: FoundText[], found: readonly FoundText[]): void {
+  for (const text of found) out.push(text)
 }
 
 /** Some servers send the message so far, or the whole one, beside or instead of a delta. */
-function* messageTexts(message: JsonObjectNode, around: At, out: SaidText[]): Work<void> {
+function* messageTexts(message: JsonObjectNode, around: At, out: FoundText[]): Work<void> {
   const at = { ...around, role: roleOf(message, around.role) }
   const isText = present(member(message, 'content'))?.type !== 'array'
   if (!isText) yield* sweepContent(message, below(at, 'message'), out)
-  const said: SaidText[] = []
-  if (isText) yield* sweepContent(message, at, said)
-  yield* sweepObject(message, 'message', at, MESSAGES, said, { skip: NO_CALLS, first: 0 })
-  yield* callTexts(message, at, said)
-  append(out, repeated(said))
+  const found: FoundText[] = []
+  if (isText) yield* sweepContent(message, at, found)
+  yield* sweepObject(message, 'message', at, MESSAGES, found, { skip: NO_CALLS, first: 0 })
+  yield* callTexts(message, at, found)
+  append(out, repeated(found))
 }
 
 const NO_CALLS: ReadonlySet<string> = new Set(['role', 'content', 'tool_calls', 'function_call'])
 
 /** Reads parts of content, wherever they are in their list: the text of each continues the one before. */
-function* sweepContent(message: JsonObjectNode, around: At, out: SaidText[]): Work<void> {
+function* sweepContent(message: JsonObjectNode, around: At, out: FoundText[]): Work<void> {
   const content = present(member(message, 'content'))
   const at = below(around, 'content')
-  if (content?.type === 'string') out.push(textSaid(content, at))
+  if (content?.type === 'string') out.push(foundText(content, at))
   else if (content !== undefined)
     for (const item of asArray(content, 'content').items) {
-      const said: SaidText[] = []
-      yield* sweepObject(asObject(item, 'a part of content'), 'content', at, MESSAGES, said)
-      for (const text of said)
+      const found: FoundText[] = []
+      yield* sweepObject(asObject(item, 'a part of content'), 'content', at, MESSAGES, found)
+      for (const text of found)
         out.push(
           text.channel === `${at.channel} text` ? { ...text, channel: at.channel ?? '' } : text,
         )
@@ -122,7 +122,7 @@ function* sweepContent(message: JsonObjectNode, around: At, out: SaidText[]): Wo
 }
 
 /** Reads tool calls. A call continues under its number, whose channel has only the arguments. */
-function* callTexts(message: JsonObjectNode, at: At, out: SaidText[]): Work<void> {
+function* callTexts(message: JsonObjectNode, at: At, out: FoundText[]): Work<void> {
   const calls = present(member(message, 'tool_calls'))
   const items = calls === undefined ? [] : asArray(calls, 'tool_calls').items
   const old = present(member(message, 'function_call'))
@@ -136,9 +136,9 @@ function* callTexts(message: JsonObjectNode, at: At, out: SaidText[]): Work<void
   yield* callText(call, 'function_call', below(at, 'function_call'), out)
 }
 
-function* callText(call: JsonObjectNode, owner: string, at: At, out: SaidText[]): Work<void> {
-  const said: SaidText[] = []
-  yield* sweepObject(call, owner, at, MESSAGES, said)
-  for (const text of said)
+function* callText(call: JsonObjectNode, owner: string, at: At, out: FoundText[]): Work<void> {
+  const found: FoundText[] = []
+  yield* sweepObject(call, owner, at, MESSAGES, found)
+  for (const text of found)
     out.push(text.kind === 'tool-call' ? { ...text, channel: at.channel ?? '' } : text)
 }

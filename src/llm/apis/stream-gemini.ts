@@ -3,16 +3,16 @@
 import type { JsonNode } from '../../json/json-node.js'
 import { asArray, asObject, type JsonObjectNode, member, present } from '../../json/members.js'
 import type { Work } from '../../turns.js'
-import { type At, below, type SaidText, type Source } from '../text/said.js'
 import {
   beside,
+  eventTexts,
   indexOf,
   isGiven,
-  type Said,
-  saidIn,
   spokenAt,
+  type TextsAndEnds,
   together,
-} from '../text/stream-said.js'
+} from '../text/event-texts.js'
+import { type At, below, type FoundText, type Source } from '../text/found-text.js'
 import { sweepObject } from '../text/sweep.js'
 import { besideEvent } from './beside.js'
 import { CONTENTS, geminiRole } from './gemini.js'
@@ -20,35 +20,35 @@ import { CONTENTS, geminiRole } from './gemini.js'
 /** Members of a chunk; any of them marks it as Gemini's. */
 export const GEMINI_MARKS = ['candidates', 'promptFeedback', 'usageMetadata'] as const
 
-export function* readGeminiChunk(json: Source, root: JsonObjectNode): Work<Said> {
+export function* readGeminiChunk(json: Source, root: JsonObjectNode): Work<TextsAndEnds> {
   const candidates = present(member(root, 'candidates'))
   const items = candidates === undefined ? [] : asArray(candidates, 'candidates').items
-  const said: Said[] = []
+  const found: TextsAndEnds[] = []
   for (const [at, item] of items.entries())
-    said.push(yield* readCandidate(json, asObject(item, 'a candidate'), at))
-  said.push(yield* besideEvent(root, spokenAt(json, 'event'), ['candidates']))
-  return together(said)
+    found.push(yield* readCandidate(json, asObject(item, 'a candidate'), at))
+  found.push(yield* besideEvent(root, spokenAt(json, 'event'), ['candidates']))
+  return together(found)
 }
 
 const CONTENT: ReadonlySet<string> = new Set(['content'])
 
-function* readCandidate(json: Source, candidate: JsonObjectNode, at: number): Work<Said> {
+function* readCandidate(json: Source, candidate: JsonObjectNode, at: number): Work<TextsAndEnds> {
   if (json.pace.isDue()) yield
   const channel = indexOf(json, member(candidate, 'index'), at)
   const given = present(member(candidate, 'content'))
   const content = given === undefined ? undefined : asObject(given, 'content')
   const role = content === undefined ? 'assistant' : geminiRole(content, 'model')
   const spoken = spokenAt(json, channel, role)
-  const said: SaidText[] = content === undefined ? [] : yield* contentTexts(content, spoken)
-  const begun = said.length
-  yield* sweepObject(candidate, 'candidates', spoken, CONTENTS, said, { skip: CONTENT, first: 0 })
+  const found: FoundText[] = content === undefined ? [] : yield* contentTexts(content, spoken)
+  const begun = found.length
+  yield* sweepObject(candidate, 'candidates', spoken, CONTENTS, found, { skip: CONTENT, first: 0 })
   const goesOn = new Set(['text', 'thought', 'part'].map((word) => `${channel} ${word}`))
   const { texts, ends } = together([
-    saidIn(
-      said.slice(0, begun),
+    eventTexts(
+      found.slice(0, begun),
       (one) => goesOn.has(one) || one.startsWith(`${channel} part `) || IN_CALL.test(one),
     ),
-    yield* beside(said.slice(begun), candidate, spoken),
+    yield* beside(found.slice(begun), candidate, spoken),
   ])
   // A model thinks before it speaks: its thoughts need not wait for the end of its text.
   const speaks = texts.some((text) => text.channel === `${channel} text` && text.text !== '')
@@ -62,21 +62,21 @@ const IN_CALL = /^\d+ (?:call|toolCall) \d+ /
 
 const PARTS: ReadonlySet<string> = new Set(['parts', 'role'])
 
-function* contentTexts(content: JsonObjectNode, at: At): Work<SaidText[]> {
+function* contentTexts(content: JsonObjectNode, at: At): Work<FoundText[]> {
   const parts = present(member(content, 'parts'))
   const items = parts === undefined ? [] : asArray(parts, 'parts').items
-  const said: SaidText[] = []
+  const found: FoundText[] = []
   for (const [index, item] of items.entries())
-    yield* partTexts(asObject(item, 'a part'), index, at, said)
-  yield* sweepObject(content, 'content', at, CONTENTS, said, { skip: PARTS })
-  return said
+    yield* partTexts(asObject(item, 'a part'), index, at, found)
+  yield* sweepObject(content, 'content', at, CONTENTS, found, { skip: PARTS })
+  return found
 }
 
 /** Texts continue wherever they are in their list; most other members of a part are told apart by its index there. */
-function* partTexts(part: JsonObjectNode, index: number, at: At, out: SaidText[]): Work<void> {
-  const said: SaidText[] = []
-  yield* sweepObject(part, 'parts', { ...at, channel: '' }, CONTENTS, said)
-  for (const text of said) {
+function* partTexts(part: JsonObjectNode, index: number, at: At, out: FoundText[]): Work<void> {
+  const found: FoundText[] = []
+  yield* sweepObject(part, 'parts', { ...at, channel: '' }, CONTENTS, found)
+  for (const text of found) {
     if (at.json.pace.isDue()) yield
     const words = text.channel.split(' ')
     const channel = below(at, partChannel(part, text, words, index)).channel ?? ''
@@ -86,7 +86,7 @@ function* partTexts(part: JsonObjectNode, index: number, at: At, out: SaidText[]
 
 function partChannel(
   part: JsonObjectNode,
-  { kind, form }: SaidText,
+  { kind, form }: FoundText,
   [name = '', ...rest]: readonly string[],
   index: number,
 ): string {

@@ -10,19 +10,19 @@ import {
   present,
 } from '../../json/members.js'
 import type { Work } from '../../turns.js'
-import { roleOf } from '../text/message.js'
-import { type At, callOf, type SaidText, type Source, textSaid } from '../text/said.js'
 import {
+  eventTexts,
   goingOn,
   indexOf,
   NOTHING,
   repeated,
-  type Said,
-  saidIn,
   spokenAt,
+  type TextsAndEnds,
   together,
   whole,
-} from '../text/stream-said.js'
+} from '../text/event-texts.js'
+import { type At, callOf, type FoundText, foundText, type Source } from '../text/found-text.js'
+import { roleOf } from '../text/message.js'
 import { formOf, sweepMember, sweepObject } from '../text/sweep.js'
 import { addEchoes } from '../text/tokens.js'
 import { besideEvent } from './beside.js'
@@ -37,15 +37,19 @@ interface Event {
 }
 
 /** type: starts with "response.". */
-export function* readResponseEvent(json: Source, root: JsonObjectNode, type: string): Work<Said> {
+export function* readResponseEvent(
+  json: Source,
+  root: JsonObjectNode,
+  type: string,
+): Work<TextsAndEnds> {
   const dot = type.lastIndexOf('.')
   const event = { json, root, stem: type.slice(0, dot), step: type.slice(dot + 1) }
-  const [read, said] = (yield* readStep(event)) ?? (yield* readOther(event))
-  return together([said, yield* besideEvent(root, spokenAt(json, 'event'), read)])
+  const [read, found] = (yield* readStep(event)) ?? (yield* readOther(event))
+  return together([found, yield* besideEvent(root, spokenAt(json, 'event'), read)])
 }
 
 /** Returns the members that are read here, and what they say; undefined: the event is not known. */
-function* readStep(event: Event): Work<readonly [readonly string[], Said] | undefined> {
+function* readStep(event: Event): Work<readonly [readonly string[], TextsAndEnds] | undefined> {
   const { stem, step } = event
   const text = TEXTS.get(stem)
   const part = PARTS.get(stem)
@@ -105,38 +109,43 @@ const MEDIA = formOf({ '': { delta: 'file', partial_image_b64: 'file' } })
 const SOUND: ReadonlySet<string> = new Set(['response.audio', 'response.image_generation_call'])
 
 /** Reads an event that is not known; what its delta says continues, too. */
-function* readOther({ json, root, stem, step }: Event): Work<readonly [readonly string[], Said]> {
+function* readOther({
+  json,
+  root,
+  stem,
+  step,
+}: Event): Work<readonly [readonly string[], TextsAndEnds]> {
   const at = spokenAt(json, `${indexOf(json, member(root, 'output_index'))} ${stem}`)
   const read = ['delta', 'partial_image_b64']
-  const said: SaidText[] = []
+  const found: FoundText[] = []
   for (const name of read) {
     const node = member(root, name)
     const holds = SOUND.has(stem) ? 'file' : undefined
-    if (node !== undefined) yield* sweepMember(node, { name, owner: '', holds }, at, MEDIA, said)
+    if (node !== undefined) yield* sweepMember(node, { name, owner: '', holds }, at, MEDIA, found)
   }
-  return [read, step === 'delta' ? goingOn(said) : whole(said)]
+  return [read, step === 'delta' ? goingOn(found) : whole(found)]
 }
 
-function* readText(event: Event, text: Text, name: string): Work<Said> {
+function* readText(event: Event, text: Text, name: string): Work<TextsAndEnds> {
   const at = spokenAt(event.json, channelOf(event, text.of))
   const node = present(member(event.root, name))
   const isCall = text.of === 'arguments' || text.of === 'input'
-  const texts: SaidText[] =
+  const texts: FoundText[] =
     node === undefined
       ? []
       : [
           isCall
             ? yield* callOf(asString(node, name), at, text.of === 'arguments')
-            : textSaid(asString(node, name), at),
+            : foundText(asString(node, name), at),
         ]
   const logprobs = present(member(event.root, 'logprobs'))
   if (logprobs !== undefined) yield* addEchoes(texts, 0, [{ name: 'logprobs', node: logprobs }], at)
   return goingOn(texts)
 }
 
-const readDelta = (event: Event, text: Text): Work<Said> => readText(event, text, 'delta')
+const readDelta = (event: Event, text: Text): Work<TextsAndEnds> => readText(event, text, 'delta')
 
-function* readDone(event: Event, text: Text): Work<Said> {
+function* readDone(event: Event, text: Text): Work<TextsAndEnds> {
   const { texts } = yield* readText(event, text, text.member)
   return { texts: repeated(texts), ends: [channelOf(event, text.of)] }
 }
@@ -144,18 +153,18 @@ function* readDone(event: Event, text: Text): Work<Said> {
 /** Members whose text is that of the part's channel. */
 const SPOKEN: ReadonlySet<string> = new Set(['text', 'refusal', 'transcript'])
 
-function* readPart(event: Event, of: 'content' | 'summary'): Work<Said> {
+function* readPart(event: Event, of: 'content' | 'summary'): Work<TextsAndEnds> {
   const channel = channelOf(event, of)
   const part = asObject(member(event.root, 'part'), 'a part')
-  const said: SaidText[] = []
-  yield* sweepObject(part, 'part', spokenAt(event.json, channel), ITEMS, said)
-  const texts = said.map((text) =>
+  const found: FoundText[] = []
+  yield* sweepObject(part, 'part', spokenAt(event.json, channel), ITEMS, found)
+  const texts = found.map((text) =>
     SPOKEN.has(text.channel.slice(channel.length + 1)) ? { ...text, channel } : text,
   )
   return event.step === 'added' ? goingOn(texts) : { texts: repeated(texts), ends: [channel] }
 }
 
-function* readItem(event: Event): Work<Said> {
+function* readItem(event: Event): Work<TextsAndEnds> {
   const channel = itemChannel(event)
   const { spoken, own } = yield* itemTexts(event.json, member(event.root, 'item'), channel)
   if (event.step === 'added') return together([goingOn(spoken), whole(own)])
@@ -164,19 +173,19 @@ function* readItem(event: Event): Work<Said> {
 
 interface ItemTexts {
   /** Texts that events with deltas contain as well. */
-  readonly spoken: readonly SaidText[]
+  readonly spoken: readonly FoundText[]
   /** Texts that only the item contains. */
-  readonly own: readonly SaidText[]
+  readonly own: readonly FoundText[]
 }
 
 function* itemTexts(json: Source, node: JsonNode | undefined, channel: string): Work<ItemTexts> {
   const item = asObject(node, 'an output item')
   const role = isMessageItem(item) ? roleOf(item, 'assistant') : 'assistant'
-  const said: SaidText[] = []
-  yield* sweepItem(item, spokenAt(json, channel, role), said)
-  const spoken: SaidText[] = []
-  const own: SaidText[] = []
-  for (const text of said) {
+  const found: FoundText[] = []
+  yield* sweepItem(item, spokenAt(json, channel, role), found)
+  const spoken: FoundText[] = []
+  const own: FoundText[] = []
+  for (const text of found) {
     if (json.pace.isDue()) yield
     const path = inItem(text.channel.slice(channel.length + 1))
     const list = DELTAS.test(path) ? spoken : own
@@ -196,22 +205,22 @@ function inItem(path: string): string {
 
 const DELTAS = /^(?:(?:content|summary) \d+|arguments|input|code)$/
 
-function* readAnnotation(event: Event): Work<Said> {
+function* readAnnotation(event: Event): Work<TextsAndEnds> {
   const annotation = present(member(event.root, 'annotation'))
   if (annotation === undefined) return NOTHING
-  const said: SaidText[] = []
+  const found: FoundText[] = []
   const at: At = spokenAt(event.json, channelOf(event, 'content'))
   const place = { name: 'annotation', owner: '', holds: 'inner' } as const
-  yield* sweepMember(annotation, place, at, ITEMS, said)
-  return saidIn(said, () => false)
+  yield* sweepMember(annotation, place, at, ITEMS, found)
+  return eventTexts(found, () => false)
 }
 
 /** Reads the response as it is so far. */
-function* readResponse({ json, root, step }: Event): Work<Said> {
+function* readResponse({ json, root, step }: Event): Work<TextsAndEnds> {
   const response = asObject(member(root, 'response'), 'the response')
   const output = present(member(response, 'output'))
   const items = output === undefined ? [] : asArray(output, 'output').items
-  const texts: SaidText[] = []
+  const texts: FoundText[] = []
   for (const [at, item] of items.entries()) {
     const { spoken, own } = yield* itemTexts(json, item, String(at))
     for (const text of [...spoken, ...own]) texts.push(text)

@@ -2,7 +2,7 @@
 
 import type { JsonNode } from '../../json/json-node.js'
 import type { Work } from '../../turns.js'
-import { type At, jsonSaid, lookAt, type SaidText, textSaid } from './said.js'
+import { type At, foundJson, type FoundText, foundText, lookAt } from './found-text.js'
 import { isPlainName, isSetting } from './settings.js'
 
 const OF_DEFINITION = { kind: 'definition', role: 'tool_definition' } as const
@@ -12,11 +12,11 @@ export function* sweepDefinitions(
   node: JsonNode,
   name: string,
   at: At,
-  out: SaidText[],
+  out: FoundText[],
 ): Work<void> {
   for (const item of node.type === 'array' ? node.items : [node]) {
     if (at.json.pace.isDue()) yield
-    if (item.type === 'string') out.push(textSaid(item, at))
+    if (item.type === 'string') out.push(foundText(item, at))
     else if (at.json.inspects.tools) yield* sweepDefinition(item, name, '', at, out)
   }
 }
@@ -27,14 +27,14 @@ function* sweepDefinition(
   name: string,
   owner: string,
   at: At,
-  out: SaidText[],
+  out: FoundText[],
 ): Work<void> {
   const { pace } = at.json
   if (pace.isDue()) yield
   if (node.type === 'string') {
     const setting = isSetting(name, node.value, owner, pace)
     if (node.value === '' || (typeof setting === 'boolean' ? setting : yield* setting)) return
-    out.push({ ...textSaid(node, at), ...OF_DEFINITION })
+    out.push({ ...foundText(node, at), ...OF_DEFINITION })
   } else if (node.type === 'array') {
     lookAt(node.items.length, at.json)
     for (const item of node.items) yield* sweepDefinition(item, name, owner, at, out)
@@ -43,7 +43,7 @@ function* sweepDefinition(
     for (const inner of node.members.keys())
       // A name can be text too, so the whole object is shown, as JSON.
       if (!isPlainName(inner))
-        return void out.push({ ...(yield* jsonSaid(node, at)), ...OF_DEFINITION })
+        return void out.push({ ...(yield* foundJson(node, at)), ...OF_DEFINITION })
     for (const [inner, value] of node.members) yield* sweepDefinition(value, inner, name, at, out)
   }
 }

@@ -5,7 +5,7 @@ import { asString, type JsonObjectNode, member, present } from '../../json/membe
 import { UnreadableForm } from '../../json/unreadable-form.js'
 import type { Work } from '../../turns.js'
 import type { Entry } from './conversation.js'
-import type { At, SaidText, Source } from './said.js'
+import type { At, FoundText, Source } from './found-text.js'
 import { type Form, sweepMember, sweepObject } from './sweep.js'
 
 /** otherwise: the role if the message names none. */
@@ -26,7 +26,7 @@ export function* sweepMessage(
   owner: string,
   at: At,
   form: Form,
-  out: SaidText[],
+  out: FoundText[],
 ): Work<void> {
   const content = member(message, 'content')
   if (content !== undefined)
@@ -37,28 +37,28 @@ export function* sweepMessage(
 /** json: the body that contains it. content: null where text can be put into a message that has none. */
 export function* messageEntries(
   json: Source,
-  said: readonly SaidText[],
+  found: readonly FoundText[],
   role: string,
   content?: JsonNode,
 ): Work<readonly Entry[]> {
-  const texts = said.filter(({ kind }) => kind === 'text')
+  const texts = found.filter(({ kind }) => kind === 'text')
   // Most messages have texts alone.
-  if (texts.length > 0 && texts.length === said.length) return yield* entriesOf(json, texts)
+  if (texts.length > 0 && texts.length === found.length) return yield* entriesOf(json, texts)
   const place = content?.type === 'null' ? { place: span(content) } : {}
   const none: readonly Entry[] = [{ kind: 'text', role, content: '', ...place }]
   return [
     ...(texts.length === 0 ? none : yield* entriesOf(json, texts)),
     ...(yield* entriesOf(
       json,
-      said.filter(({ kind }) => kind !== 'text'),
+      found.filter(({ kind }) => kind !== 'text'),
     )),
   ]
 }
 
 /** json: the body that contains them. */
-export function* entriesOf({ pace }: Source, said: readonly SaidText[]): Work<readonly Entry[]> {
+export function* entriesOf({ pace }: Source, found: readonly FoundText[]): Work<readonly Entry[]> {
   const entries: Entry[] = []
-  for (const { kind, role, text, place, form, isJson, echoes, prefix } of said) {
+  for (const { kind, role, text, place, form, isJson, echoes, prefix } of found) {
     if (pace.isDue()) yield
     const entry: Entry = { kind, role, content: text, place, form }
     const isPlain = isJson === undefined && echoes === undefined && prefix === undefined

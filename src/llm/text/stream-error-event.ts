@@ -16,6 +16,6 @@ export function apiOfError(root: JsonObjectNode): LlmApi | undefined {
 }
 
 function isError(root: JsonObjectNode, name: 'type' | 'object'): boolean {
-  const said = member(root, name)
-  return said?.type === 'string' && said.value === 'error'
+  const found = member(root, name)
+  return found?.type === 'string' && found.value === 'error'
 }

@@ -84,8 +84,8 @@ export function* rewriteEvent(
 ): Work<string> {
   const { text } = event.json
   const { emptied = [] } = texts
-  const isSame = (said: readonly (Piece | Repeat)[], now: readonly (string | undefined)[]) =>
-    now.every((one, index) => one === undefined || one === said[index]?.text)
+  const isSame = (found: readonly (Piece | Repeat)[], now: readonly (string | undefined)[]) =>
+    now.every((one, index) => one === undefined || one === found[index]?.text)
   if (
     emptied.length === 0 &&
     isSame(event.pieces, texts.pieces) &&
@@ -99,12 +99,12 @@ export function* rewriteEvent(
     all: readonly (Piece | Repeat)[],
     changes: readonly (string | undefined)[],
   ): Work<void> {
-    for (const [index, said] of all.entries()) {
+    for (const [index, found] of all.entries()) {
       if (pace.isDue()) yield
       const now = changes[index]
-      if (now === undefined || now === said.text) continue
-      said.echoes?.forEach(empty)
-      edits.set(said.place.start, { ...said.place, json: yield* changed(now, said, pace) })
+      if (now === undefined || now === found.text) continue
+      found.echoes?.forEach(empty)
+      edits.set(found.place.start, { ...found.place, json: yield* changed(now, found, pace) })
     }
   }
   yield* change(event.pieces, texts.pieces)

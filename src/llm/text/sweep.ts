@@ -10,13 +10,13 @@ import {
   type At,
   below,
   callOf,
-  fileSaid,
-  jsonSaid,
+  foundFile,
+  foundJson,
+  type FoundText,
+  foundText,
   lookAt,
-  type SaidText,
   type Source,
-  textSaid,
-} from './said.js'
+} from './found-text.js'
 import { isErrorSetting, isFile, isPlainName, isSetting } from './settings.js'
 import { addEchoes, type Echo, ECHOES } from './tokens.js'
 
@@ -76,7 +76,7 @@ export function* sweepObject(
   owner: string,
   at: At,
   form: Form,
-  out: SaidText[],
+  out: FoundText[],
   { skip = NONE, first = out.length }: Sweep = {},
 ): Work<void> {
   lookAt(object.members.size, at.json)
@@ -85,7 +85,7 @@ export function* sweepObject(
   const isPlain = typeof plain === 'boolean' ? plain : yield* plain
   if (!isPlain && form !== UNKNOWN && form !== TEXTS) throw oddName()
   // A name can be text too, so the whole object is shown, as JSON.
-  if (!isPlain) return void out.push(yield* jsonSaid(object, at))
+  if (!isPlain) return void out.push(yield* foundJson(object, at))
   const type = stringOf(object.members.get('type'))
   const inner = withEchoes(object, withRole(object, type, at, form))
   const echoes: Echo[] = []
@@ -184,7 +184,7 @@ function sweepSoon(
   member: Member,
   around: At,
   form: Form,
-  out: SaidText[],
+  out: FoundText[],
 ): Work<void> | undefined {
   const isFast = !OTHERWISE.has(member.holds) && !isInspectedFile(member, around)
   if (node.type === 'string' && node.value.length <= PIECE && isFast) {
@@ -193,7 +193,7 @@ function sweepSoon(
     if (silent === false) {
       const at = below(around, member.name)
       const role = member.holds === 'result' ? at.toolRole : at.role
-      return void out.push(textSaid(node, { ...at, role }))
+      return void out.push(foundText(node, { ...at, role }))
     }
   }
   return sweepMember(node, member, around, form, out)
@@ -219,7 +219,7 @@ export function* sweepMember(
   member: Member,
   around: At,
   form: Form,
-  out: SaidText[],
+  out: FoundText[],
 ): Work<void> {
   const at = below(around, member.name)
   if (node.type === 'array' && isText(member)) yield* expectNoTokens(node, at.json)
@@ -229,7 +229,7 @@ export function* sweepMember(
       out.push(yield* callOf(node, at, member.holds === 'jsonCall'))
       return
     case 'json':
-      out.push(yield* jsonSaid(node, { ...at, role: at.toolRole }))
+      out.push(yield* foundJson(node, { ...at, role: at.toolRole }))
       return
     case 'definition':
       return yield* sweepDefinitions(node, member.name, at, out)
@@ -263,14 +263,14 @@ function* sweepBelow(
   member: Member,
   at: At,
   form: Form,
-  out: SaidText[],
+  out: FoundText[],
 ): Work<void> {
   if (at.json.pace.isDue()) yield
   if (node.type === 'string') {
     const silent = isSilent(node, member, form, at.json)
-    if (!(typeof silent === 'boolean' ? silent : yield* silent)) out.push(textSaid(node, at))
+    if (!(typeof silent === 'boolean' ? silent : yield* silent)) out.push(foundText(node, at))
     else if (isInspectedFile(member, at)) {
-      const file = yield* fileSaid(node, at)
+      const file = yield* foundFile(node, at)
       if (file !== undefined) out.push(file)
     }
   } else if (node.type === 'array') {

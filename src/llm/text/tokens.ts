@@ -3,7 +3,7 @@
 
 import { type JsonNode, span } from '../../json/json-node.js'
 import type { Work } from '../../turns.js'
-import { type At, below, type SaidText, type Source } from './said.js'
+import { type At, below, type FoundText, type Source } from './found-text.js'
 import { isPlainName } from './settings.js'
 
 /** Members that repeat the texts of their object, token by token. */
@@ -25,7 +25,7 @@ export interface Echo {
 
 /** Adds echoes to the texts of their object, which begin at first. What only the echoes say becomes a separate text. */
 export function* addEchoes(
-  out: SaidText[],
+  out: FoundText[],
   first: number,
   echoes: readonly Echo[],
   at: At,
@@ -42,19 +42,19 @@ export function* addEchoes(
     const tokens: Tokens = { chosen: [], others: [] }
     yield* collect(node, '', tokens, at.json)
     const chosen = new Set(tokens.chosen)
-    const said = tokens.chosen.join('')
+    const joined = tokens.chosen.join('')
     const others = tokens.others.filter((token) => !chosen.has(token))
     const place = below(at, name)
-    if (!texts.some((text) => text.startsWith(said) || text.endsWith(said)) && said !== '')
-      out.push(tokensOf(node, place, said))
-    if (isSilent && (said !== '' || hasIds(name, node))) markAhead(out, first)
+    if (!texts.some((text) => text.startsWith(joined) || text.endsWith(joined)) && joined !== '')
+      out.push(tokensOf(node, place, joined))
+    if (isSilent && (joined !== '' || hasIds(name, node))) markAhead(out, first)
     if (others.length > 0)
       out.push(tokensOf(node, below(at, `${name}_others`), `${others.join('\n')}\n`))
   }
 }
 
 /** Marks a text whose echoes contain what the object's texts say in the next events. */
-function markAhead(out: SaidText[], first: number): void {
+function markAhead(out: FoundText[], first: number): void {
   const text = out[first]
   if (text?.text === '') out[first] = { ...text, isAhead: true }
 }
@@ -92,7 +92,7 @@ function* collect(node: JsonNode, name: string, tokens: Tokens, json: Source): W
   }
 }
 
-const tokensOf = (node: JsonNode, { channel = '', role }: At, text: string): SaidText => ({
+const tokensOf = (node: JsonNode, { channel = '', role }: At, text: string): FoundText => ({
   channel,
   kind: 'text',
   role,

@@ -5,7 +5,12 @@ import type { JsonText } from '../../json/json-text.js'
 import { asObject, type JsonObjectNode, member } from '../../json/members.js'
 import { UnreadableForm } from '../../json/unreadable-form.js'
 import type { Entry } from '../../llm/text/conversation.js'
-import { type Inspects, INSPECTS_NEITHER, type Source, sourceOf } from '../../llm/text/said.js'
+import {
+  type Inspects,
+  INSPECTS_NEITHER,
+  type Source,
+  sourceOf,
+} from '../../llm/text/found-text.js'
 import { err, ok, type Result } from '../../result.js'
 import type { Work } from '../../turns.js'
 import { type Around, sweepValue } from './sweep-message.js'

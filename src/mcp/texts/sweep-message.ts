@@ -6,8 +6,8 @@ import type { JsonObjectNode, JsonStringNode } from '../../json/members.js'
 import { plainJson } from '../../json/print-json.js'
 import type { Entry } from '../../llm/text/conversation.js'
 import { sweepDefinitions } from '../../llm/text/definition.js'
+import { foundFile, type FoundText, lookAt, type Source } from '../../llm/text/found-text.js'
 import { entriesOf } from '../../llm/text/message.js'
-import { fileSaid, lookAt, type SaidText, type Source } from '../../llm/text/said.js'
 import {
   isFile,
   isPlainName,
@@ -118,15 +118,15 @@ function* sweepObject(object: JsonObjectNode, owner: string, around: Around): Wo
 /** Reads a file, of which nothing is shown unless it is text and inspectFiles asks for it. */
 function* sweepFile(node: JsonStringNode, { json, role, out }: Around): Work<void> {
   if (!json.inspects.files) return
-  const file = yield* fileSaid(node, { json, role, toolRole: role })
+  const file = yield* foundFile(node, { json, role, toolRole: role })
   if (file !== undefined) out.push(...(yield* entriesOf(json, [file])))
 }
 
 /** Reads definitions of tools, prompts or resources, of which nothing is shown unless inspectTools asks for it. */
 function* sweepListed(node: JsonNode, name: string, { json, role, out }: Around): Work<void> {
-  const said: SaidText[] = []
-  yield* sweepDefinitions(node, name, { json, role, toolRole: role }, said)
-  out.push(...(yield* entriesOf(json, said)))
+  const found: FoundText[] = []
+  yield* sweepDefinitions(node, name, { json, role, toolRole: role }, found)
+  out.push(...(yield* entriesOf(json, found)))
 }
 
 /** Returns the context below an object of MCP with a role. */

@@ -31,17 +31,10 @@ import {
 } from '../../grpc/generated/envoy/config/core/v3/protocol_pb.js'
 import { TlsParameters_TlsProtocol } from '../../grpc/generated/envoy/extensions/transport_sockets/tls/v3/common_pb.js'
 import { UpstreamTlsContextSchema } from '../../grpc/generated/envoy/extensions/transport_sockets/tls/v3/tls_pb.js'
-import { HttpProtocolOptionsSchema } from '../../grpc/generated/envoy/extensions/upstreams/http/v3/http_protocol_options_pb.js'
 import { EXT_AUTHZ_CLUSTER, EXT_PROC_CLUSTER, XDS_CLUSTER } from '../../ir/names.js'
-import { HTTP_PROTOCOL_OPTIONS } from '../translator/cluster.js'
+import { http2Options } from '../translator/cluster.js'
 import { lbEndpoint, socketAddress } from '../translator/load-assignment.js'
-import {
-  durationOf,
-  type FieldsOf,
-  fileSource,
-  packed,
-  typedConfig,
-} from '../translator/messages.js'
+import { durationOf, type FieldsOf, fileSource, typedConfig } from '../translator/messages.js'
 import { nameMatcher, serverName } from '../translator/upstream-tls.js'
 
 /** The address where Envoy reaches Gatehouse. */
@@ -104,27 +97,6 @@ const keepalive = (intervalMs: number, timeoutMs: number): KeepaliveSettings =>
  */
 const REQUESTS_KEEPALIVE = keepalive(1_000, 3_000)
 const ADS_KEEPALIVE = keepalive(30_000, 5_000)
-
-const http2 = (
-  connectionKeepalive: KeepaliveSettings,
-): Cluster['typedExtensionProtocolOptions'] => ({
-  [HTTP_PROTOCOL_OPTIONS]: packed(HttpProtocolOptionsSchema, {
-    upstreamProtocolOptions: {
-      case: 'explicitHttpConfig',
-      value: {
-        protocolConfig: {
-          case: 'http2ProtocolOptions',
-          value: {
-            maxConcurrentStreams: MAX_CONCURRENT_STREAMS,
-            maxOutboundFrames: MAX_WAITING_FRAMES,
-            maxOutboundControlFrames: MAX_WAITING_FRAMES,
-            connectionKeepalive,
-          },
-        },
-      },
-    },
-  }),
-})
 
 /** A draining replica reports that by its health; its open connections would not show it. */
 const HEALTH_CHECK: HealthCheck = create(HealthCheckSchema, {
@@ -204,7 +176,10 @@ const buildGatehouseCluster = (
       endpoints: [{ lbEndpoints: endpoints.map((one) => lbEndpoint(envoyAddress(one))) }],
     },
     circuitBreakers: CIRCUIT_BREAKERS,
-    typedExtensionProtocolOptions: http2(keepalive),
+    typedExtensionProtocolOptions: http2Options(MAX_WAITING_FRAMES, {
+      maxConcurrentStreams: MAX_CONCURRENT_STREAMS,
+      connectionKeepalive: keepalive,
+    }),
     healthChecks,
     transportSocket: tls && transportSocket(tls),
   })

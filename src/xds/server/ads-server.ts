@@ -225,12 +225,12 @@ function createStream<Request>(
       warned = true
       return withoutSecrets(snapshot)
     },
-    clustersOf: (version) => options.cache.worlds.recall(peer.cluster, version),
+    clustersOf: (version) => options.cache.sentClusters.find(peer.cluster, version),
     write: (push, sent) => {
       turns.spend(push.resources.length)
       outgoing.send(encode(push), sent)
       if (dialect.protocol === 'state-of-the-world' && push.typeUrl === CLUSTER_TYPE)
-        options.cache.worlds.remember(peer.cluster, push.version, push.resources)
+        options.cache.sentClusters.remember(peer.cluster, push.version, push.resources)
       options.metrics.xdsPush(shortType(push.typeUrl))
       options.onSent?.(peer, push.typeUrl, push.version)
     },

@@ -83,7 +83,8 @@ export class AdsStream {
     if (known !== undefined && this.#isStale(type, request.nonce)) return
     if (request.nonce !== '') this.#settle(type, request)
     request.subscribe(type, known === undefined)
-    if (known === undefined && type.typeUrl === CLUSTER_TYPE) this.#recall(type, request.version)
+    if (known === undefined && type.typeUrl === CLUSTER_TYPE)
+      this.#adoptClusters(type, request.version)
     if (known === undefined && type.typeUrl === ENDPOINT_TYPE)
       this.#forgetEndpointsOf(this.#types.get(CLUSTER_TYPE)?.delivery.underWay() ?? [])
     if (type.subscription.names.size > MAX_NAMES)
@@ -121,7 +122,7 @@ export class AdsStream {
     clearTimeout(this.#timer)
   }
 
-  #recall({ delivery }: TypeStream, version = ''): void {
+  #adoptClusters({ delivery }: TypeStream, version = ''): void {
     const clusters = version === '' ? undefined : this.#options.clustersOf?.(version)
     if (clusters !== undefined) delivery.stillHas(clusters)
   }

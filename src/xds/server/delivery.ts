@@ -10,7 +10,7 @@ import {
   type SentChange,
 } from './in-flight.js'
 import { Suspects } from './nack-bisect.js'
-import { Refusals } from './refusals.js'
+import { NackRetries } from './nack-retries.js'
 import { resourceChanges, type ResourceMap, sortedOf } from './snapshot-cache.js'
 
 export interface Changes {
@@ -36,7 +36,7 @@ const REMOVAL = ''
 export class Delivery {
   readonly #isDivisible: boolean
   readonly #held = new HeldResources()
-  readonly #refused = new Refusals()
+  readonly #refused = new NackRetries()
   /** Names rejected together with others. */
   readonly #suspects = new Suspects()
   /** The result for the last map, until anything changes here. */

@@ -7,7 +7,7 @@ import { memo } from '../../incremental/memo.js'
 import { listOf } from '../../incremental/named-map.js'
 import { compareText } from '../../incremental/sorted-list.js'
 import type { EncodedResource } from '../encode/encode.js'
-import { SentWorlds } from './sent-worlds.js'
+import { SentClusters } from './sent-clusters.js'
 
 /** Resources by name. */
 export type ResourceMap = ReadonlyMap<string, EncodedResource>
@@ -28,7 +28,7 @@ const EMPTY: NodeSnapshot = new Map()
 
 export class SnapshotCache {
   /** Clusters sent as the state of the world, for Envoys that reconnect. */
-  readonly worlds = new SentWorlds()
+  readonly sentClusters = new SentClusters()
   #current: XdsSnapshot | undefined
   readonly #listeners = new Set<() => void>()
 

@@ -11,6 +11,7 @@ import {
   Cluster_DnsLookupFamily,
   ClusterSchema,
 } from '../../grpc/generated/envoy/config/cluster/v3/cluster_pb.js'
+import type { Http2ProtocolOptionsSchema } from '../../grpc/generated/envoy/config/core/v3/protocol_pb.js'
 import { HttpProtocolOptionsSchema } from '../../grpc/generated/envoy/extensions/upstreams/http/v3/http_protocol_options_pb.js'
 import type { Destination } from '../../ir/destination.js'
 import { buildLoadAssignment } from './load-assignment.js'
@@ -44,7 +45,11 @@ export const HTTP_PROTOCOL_OPTIONS = HttpProtocolOptionsSchema.typeName
  */
 const MAX_WAITING_FRAMES = 100_000
 
-const HTTP2 = {
+/** Makes a cluster speak HTTP/2. waitingFrames: maximum number of frames waiting for the socket. */
+export const http2Options = (
+  waitingFrames: number,
+  more: FieldsOf<typeof Http2ProtocolOptionsSchema> = {},
+): Cluster['typedExtensionProtocolOptions'] => ({
   [HTTP_PROTOCOL_OPTIONS]: packed(HttpProtocolOptionsSchema, {
     upstreamProtocolOptions: {
       case: 'explicitHttpConfig',
@@ -52,14 +57,17 @@ const HTTP2 = {
         protocolConfig: {
           case: 'http2ProtocolOptions',
           value: {
-            maxOutboundFrames: MAX_WAITING_FRAMES,
-            maxOutboundControlFrames: MAX_WAITING_FRAMES,
+            maxOutboundFrames: waitingFrames,
+            maxOutboundControlFrames: waitingFrames,
+            ...more,
           },
         },
       },
     },
   }),
-}
+})
+
+const HTTP2 = http2Options(MAX_WAITING_FRAMES)
 
 /** Returns the discovery fields. Addresses change often and are delivered over EDS; names are resolved by Envoy. */
 const discoveryFields = (destination: Destination): FieldsOf<typeof ClusterSchema> =>

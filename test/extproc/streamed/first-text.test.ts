@@ -21,7 +21,7 @@ interface Speech {
   readonly holdBack: number
 }
 
-interface Said {
+interface EventTexts {
   /** Milliseconds from the model to the client, of each piece. */
   readonly lags: readonly number[]
   readonly calls: number
@@ -33,7 +33,7 @@ const LONGEST = Math.max(...WORDS.map((word) => word.length))
 const SECONDS = 12
 
 /** Plays a model that speaks for some seconds, and a webhook that lets everything pass. */
-async function speak({ rate, webhookMs, holdBack }: Speech): Promise<Said> {
+async function speak({ rate, webhookMs, holdBack }: Speech): Promise<EventTexts> {
   const leaving = new AbortController()
   const saidAt: number[] = []
   const lags: number[] = []

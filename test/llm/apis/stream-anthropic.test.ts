@@ -1,7 +1,7 @@
 // The events of a streamed message of Anthropic's API.
 
 import { describe, expect, test } from 'vitest'
-import { endsIn, eventOf, problemOf, saidIn, shouted } from '../support.js'
+import { endsIn, eventOf, eventTexts, problemOf, shouted } from '../support.js'
 
 const delta = (said: object): object => ({ type: 'content_block_delta', index: 1, delta: said })
 const block = (said: object): object => ({
@@ -44,7 +44,7 @@ describe('deltas', () => {
       ['1 text: A', '1 summary: B'],
     ],
   ])('%s', (_name, said, texts) => {
-    expect(saidIn(delta(said))).toEqual(texts)
+    expect(eventTexts(delta(said))).toEqual(texts)
     expect(eventOf(delta(said)).api).toBe('anthropic-messages')
   })
 
@@ -160,7 +160,7 @@ describe('blocks', () => {
       ['1 content 0 text: A'],
     ],
   ])('%s', (_name, said, texts) => {
-    expect(saidIn(block(said))).toEqual(texts)
+    expect(eventTexts(block(said))).toEqual(texts)
   })
 
   test('end', () => {
@@ -185,8 +185,8 @@ describe('the message', () => {
   })
 
   test('begins', () => {
-    expect(saidIn(start([]))).toEqual([])
-    expect(saidIn(start([{ type: 'text', text: 'A' }]))).toEqual(['0 text: A'])
+    expect(eventTexts(start([]))).toEqual([])
+    expect(eventTexts(start([{ type: 'text', text: 'A' }]))).toEqual(['0 text: A'])
   })
 
   test.each([
@@ -200,15 +200,15 @@ describe('the message', () => {
     { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } },
     { type: 'of_tomorrow', index: 1 },
   ])('$type holds no text', (data) => {
-    expect(saidIn(data)).toEqual([])
+    expect(eventTexts(data)).toEqual([])
     expect(eventOf(data).api).toBe('anthropic-messages')
   })
 
   test('an error beside text hides none of it', () => {
     const said = { ...delta({ type: 'text_delta', text: 'A' }), error: { message: 'x', said: 'B' } }
-    expect(saidIn(said)).toEqual(['1 text: A', 'event error said = B'])
+    expect(eventTexts(said)).toEqual(['1 text: A', 'event error said = B'])
     const error = { type: 'error', error: { message: 'x', said: 'B' }, delta: { text: 'C' } }
-    expect(saidIn(error)).toEqual(['event error said = B', 'event delta text = C'])
+    expect(eventTexts(error)).toEqual(['event error said = B', 'event delta text = C'])
   })
 })
 
@@ -219,7 +219,7 @@ test.each([
   [delta({ type: 'text_delta', text: ['A fox'] }), '1 text 0:'],
   [delta({ type: 'text_delta', Text: 'A fox' }), '1 Text:'],
 ])('%o is not known, and read', (data, channel) => {
-  expect(saidIn(data)).toEqual([`${channel} A fox`])
+  expect(eventTexts(data)).toEqual([`${channel} A fox`])
 })
 
 test.each([

@@ -1,7 +1,7 @@
 // The chunks of a streamed Gemini reply.
 
 import { describe, expect, test } from 'vitest'
-import { endsIn, eventOf, problemOf, rewritten, saidIn, shouted } from '../support.js'
+import { endsIn, eventOf, eventTexts, problemOf, rewritten, shouted } from '../support.js'
 
 const chunk = (parts: readonly object[], more: object = {}): object => ({
   candidates: [{ content: { parts, role: 'model' }, index: 0, ...more }],
@@ -55,7 +55,7 @@ describe('the texts of a chunk', () => {
     ['an image', [{ inlineData: { mimeType: 'image/png', data: 'iVBORw0K' } }], []],
     ['a label that is not known', [{ text: 'A', partMetadata: { id: 'x' } }], ['0 text: A']],
   ])('%s', (_name, parts, said) => {
-    expect(saidIn(chunk(parts))).toEqual(said)
+    expect(eventTexts(chunk(parts))).toEqual(said)
     expect(eventOf(chunk(parts)).api).toBe('gemini')
   })
 
@@ -64,8 +64,8 @@ describe('the texts of a chunk', () => {
       { index: 1, content: { parts: [{ text: 'a' }] } },
       { content: { role: 'model', parts: [{ text: 'b' }] } },
     ]
-    expect(saidIn({ candidates: [candidates[0]] })).toEqual(['1 text: a'])
-    expect(saidIn({ candidates: [candidates[1]] })).toEqual(['0 text: b'])
+    expect(eventTexts({ candidates: [candidates[0]] })).toEqual(['1 text: a'])
+    expect(eventTexts({ candidates: [candidates[1]] })).toEqual(['0 text: b'])
     expect(eventOf({ candidates }).pieces.map(({ role }) => role)).toEqual([
       'assistant',
       'assistant',
@@ -80,7 +80,7 @@ describe('the texts of a chunk', () => {
       groundingSupports: [{ segment: { endIndex: 5, text: 'A fox' }, groundingChunkIndices: [0] }],
     }
     const data = chunk([{ text: '.' }], { groundingMetadata })
-    expect(saidIn(data)).toEqual([
+    expect(eventTexts(data)).toEqual([
       '0 text: .',
       '0 groundingMetadata webSearchQueries 0 = foxes',
       '0 groundingMetadata searchEntryPoint renderedContent = <div>foxes</div>',
@@ -99,13 +99,13 @@ describe('the texts of a chunk', () => {
       { error: { code: 503, message: 'Overloaded', status: 'UNAVAILABLE', details: [] } },
     ],
   ])('nothing in %s', (_name, data) => {
-    expect(saidIn(data)).toEqual([])
+    expect(eventTexts(data)).toEqual([])
     expect(eventOf(data).api).toBe('gemini')
   })
 
   test('an error beside text hides none of it', () => {
     const error = { code: 500, message: 'x', status: 'INTERNAL', said: 'B' }
-    expect(saidIn({ ...chunk([{ text: 'A' }]), error })).toEqual([
+    expect(eventTexts({ ...chunk([{ text: 'A' }]), error })).toEqual([
       '0 text: A',
       'event error said = B',
     ])
@@ -144,7 +144,7 @@ describe('changes', () => {
     expect(shouted(chunk([{ text: 'fox' }], { logprobsResult }))).toEqual(
       chunk([{ text: 'FOX' }], { logprobsResult: null }),
     )
-    expect(saidIn(chunk([], { logprobsResult }))).toEqual(['0 logprobsResult: fox'])
+    expect(eventTexts(chunk([], { logprobsResult }))).toEqual(['0 logprobsResult: fox'])
   })
 })
 
@@ -154,7 +154,7 @@ test.each([
   [{ Text: 'A fox' }, '0 part Text'],
   [{ text: ['A fox'] }, '0 text 0 0'],
 ])('%j is not known, and read', (part, channel) => {
-  expect(saidIn(chunk([part]))).toEqual([`${channel}: A fox`])
+  expect(eventTexts(chunk([part]))).toEqual([`${channel}: A fox`])
 })
 
 test.each([

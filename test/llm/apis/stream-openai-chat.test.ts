@@ -1,7 +1,7 @@
 // The chunks of a streamed chat completion, from OpenAI and from servers with their own variants of its API.
 
 import { describe, expect, test } from 'vitest'
-import { endsIn, eventOf, problemOf, rewritten, saidIn, shouted } from '../support.js'
+import { endsIn, eventOf, eventTexts, problemOf, rewritten, shouted } from '../support.js'
 
 const chunk = (...choices: object[]): object => ({
   id: 'chatcmpl-B9MBs8CjcvOU2jLn4n570S5qMJKcT',
@@ -57,8 +57,8 @@ describe('the texts of a chunk', () => {
       ['0 text: a', '0 content: a'],
     ],
   ])('%s', (_name, data, said) => {
-    expect(saidIn(data)).toEqual(expect.arrayContaining(said))
-    expect(saidIn(data)).toHaveLength(said.length)
+    expect(eventTexts(data)).toEqual(expect.arrayContaining(said))
+    expect(eventTexts(data)).toHaveLength(said.length)
   })
 
   test.each([
@@ -86,7 +86,7 @@ describe('the texts of a chunk', () => {
     ],
     ['an empty delta', delta({})],
   ])('nothing in %s', (_name, data) => {
-    expect(saidIn(data)).toEqual([])
+    expect(eventTexts(data)).toEqual([])
     expect(eventOf(data).api).toBe('openai-chat')
   })
 
@@ -99,7 +99,7 @@ describe('the texts of a chunk', () => {
       ],
       function_call: { name: 'old', arguments: '{"a"' },
     })
-    expect(saidIn(data)).toEqual([
+    expect(eventTexts(data)).toEqual([
       '[tool-call] 0 tool_calls 0: ',
       '[tool-call] 0 tool_calls 1: {"to":',
       '[tool-call] 0 tool_calls 2: SELECT',
@@ -120,7 +120,7 @@ describe('the texts of a chunk', () => {
       },
       finish_reason: 'stop',
     })
-    expect(saidIn(data)).toEqual([
+    expect(eventTexts(data)).toEqual([
       '0 content: ',
       '0 content = A fox.',
       '0 reasoning_content = Hm.',
@@ -133,7 +133,10 @@ describe('the texts of a chunk', () => {
       ...delta({ content: 'a fox' }),
       error: { message: 'Overloaded', code: 'overloaded', failed_generation: 'the bear' },
     }
-    expect(saidIn(data)).toEqual(['0 content: a fox', 'event error failed_generation = the bear'])
+    expect(eventTexts(data)).toEqual([
+      '0 content: a fox',
+      'event error failed_generation = the bear',
+    ])
   })
 })
 
@@ -174,7 +177,7 @@ describe('log probabilities', () => {
   })
 
   test('are the text where there is no other', () => {
-    expect(saidIn(delta({ content: '' }, { logprobs }))).toEqual([
+    expect(eventTexts(delta({ content: '' }, { logprobs }))).toEqual([
       '0 content: ',
       '0 logprobs:  fox',
     ])

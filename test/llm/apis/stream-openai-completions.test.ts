@@ -1,7 +1,7 @@
 // The chunks of a streamed completion, and mid-stream errors of OpenAI-compatible servers.
 
 import { describe, expect, test } from 'vitest'
-import { endsIn, eventOf, saidIn, shouted } from '../support.js'
+import { endsIn, eventOf, eventTexts, shouted } from '../support.js'
 
 const chunk = (...choices: object[]): object => ({
   id: 'cmpl-7iA7iJjj8V2zOkCGvWF2hAkWE',
@@ -24,13 +24,13 @@ describe('completions', () => {
       { text: ' fox', index: 0, logprobs: null, finish_reason: null },
       { text: ' bear', index: 1, logprobs: null, finish_reason: 'length' },
     )
-    expect(saidIn(data)).toEqual(['0 text:  fox', '1 text:  bear'])
+    expect(eventTexts(data)).toEqual(['0 text:  fox', '1 text:  bear'])
     expect(endsIn(data)).toEqual(['1'])
     expect(eventOf(data).api).toBe('openai-completions')
   })
 
   test('a chunk of usage', () => {
-    expect(saidIn(chunk())).toEqual([])
+    expect(eventTexts(chunk())).toEqual([])
     expect(eventOf(chunk()).api).toBe('openai-completions')
   })
 
@@ -38,7 +38,7 @@ describe('completions', () => {
     expect(shouted(chunk({ text: ' fox', index: 0, logprobs }))).toEqual(
       chunk({ text: ' FOX', index: 0, logprobs: null }),
     )
-    expect(saidIn(chunk({ text: '', index: 0, logprobs }))).toEqual([
+    expect(eventTexts(chunk({ text: '', index: 0, logprobs }))).toEqual([
       '0 text: ',
       '0 logprobs:  fox',
     ])
@@ -59,13 +59,15 @@ describe('an error of the LLM', () => {
       { type: 'error', error: { message: 'Overloaded', code: 'x' }, sequence_number: 1 },
     ],
   ])('passes (%s)', (api, data) => {
-    expect(saidIn(data)).toEqual([])
+    expect(eventTexts(data)).toEqual([])
     expect(eventOf(data).api).toBe(api)
   })
 
   test('is text where it quotes the model', () => {
     const error = { message: 'Failed to call a function.', failed_generation: '<function=bear>' }
-    expect(saidIn({ error })).toEqual(['event error failed_generation = <function=bear>'])
-    expect(saidIn({ error: { message: 'x' }, output: ['bear'] })).toEqual(['event output 0 = bear'])
+    expect(eventTexts({ error })).toEqual(['event error failed_generation = <function=bear>'])
+    expect(eventTexts({ error: { message: 'x' }, output: ['bear'] })).toEqual([
+      'event output 0 = bear',
+    ])
   })
 })

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest'
 import { endedBy } from '../../../src/llm/text/stream-event.js'
-import { endsIn, eventOf, problemOf, saidIn, shouted } from '../support.js'
+import { endsIn, eventOf, eventTexts, problemOf, shouted } from '../support.js'
 
 const place = { item_id: 'msg_67c9', output_index: 1, sequence_number: 9 }
 const inPart = { ...place, content_index: 0 }
@@ -63,9 +63,9 @@ describe('deltas and what follows them', () => {
     const data = { ...inPart, summary_index: 2, obfuscation: 'x9', logprobs: [] }
     const delta = { ...data, type: `response.${stem}.delta`, delta: 'A fo' }
     const done = { ...data, type: `response.${stem}.done`, [whole]: 'A fox' }
-    expect(saidIn(delta)).toEqual([`${channel}: A fo`])
+    expect(eventTexts(delta)).toEqual([`${channel}: A fo`])
     expect(endsIn(delta)).toEqual([])
-    expect(saidIn(done)).toEqual([`${channel} = A fox`])
+    expect(eventTexts(done)).toEqual([`${channel} = A fox`])
     expect(endsIn(done)).toEqual([channel])
     expect(eventOf(delta).api).toBe('openai-responses')
   })
@@ -77,8 +77,8 @@ describe('deltas and what follows them', () => {
   ])('a tool call: %s', (stem, whole, channel, isJson) => {
     const delta = { ...place, type: `response.${stem}.delta`, delta: '{"a"' }
     const done = { ...place, type: `response.${stem}.done`, [whole]: '{"a":1}', name: 'f' }
-    expect(saidIn(delta)).toEqual([`[tool-call] ${channel}: {"a"`])
-    expect(saidIn(done)).toEqual([`[tool-call] ${channel} = {"a":1}`])
+    expect(eventTexts(delta)).toEqual([`[tool-call] ${channel}: {"a"`])
+    expect(eventTexts(done)).toEqual([`[tool-call] ${channel} = {"a":1}`])
     expect(eventOf(delta).pieces[0]?.isJson).toBe(isJson)
     expect(eventOf(done).repeats[0]?.isJson).toBe(isJson)
   })
@@ -95,10 +95,10 @@ describe('deltas and what follows them', () => {
 describe('parts and items', () => {
   test('begin', () => {
     const added = { ...inPart, type: 'response.content_part.added', part: part('A') }
-    expect(saidIn(added)).toEqual(['1 content 0: A'])
+    expect(eventTexts(added)).toEqual(['1 content 0: A'])
     expect(endsIn(added)).toEqual([])
     const item = { ...place, type: 'response.output_item.added', item: message('A') }
-    expect(saidIn(item)).toEqual(['1 content 0: A', '1 content 1: No.'])
+    expect(eventTexts(item)).toEqual(['1 content 0: A', '1 content 1: No.'])
     expect(endedBy(endsIn(item))('1 content 0')).toBe(false)
   })
 
@@ -109,7 +109,7 @@ describe('parts and items', () => {
       type: 'response.content_part.done',
       part: part('A fox.', { logprobs }),
     }
-    expect(saidIn(done)).toEqual(['1 content 0 = A fox.'])
+    expect(eventTexts(done)).toEqual(['1 content 0 = A fox.'])
     expect(endsIn(done)).toEqual(['1 content 0'])
     expect(shouted(done)).toEqual({ ...done, part: part('A FOX.', { logprobs: null }) })
     const summary = {
@@ -118,9 +118,9 @@ describe('parts and items', () => {
       summary_index: 1,
       part: { type: 'summary_text', text: 'I think.' },
     }
-    expect(saidIn(summary)).toEqual(['1 summary 1 = I think.'])
+    expect(eventTexts(summary)).toEqual(['1 summary 1 = I think.'])
     const item = { ...place, type: 'response.output_item.done', item: reasoning }
-    expect(saidIn(item)).toEqual(['1 summary 0 = I think.', '1 content 0 = Hm.'])
+    expect(eventTexts(item)).toEqual(['1 summary 0 = I think.', '1 content 0 = Hm.'])
     expect(endedBy(endsIn(item))('1 summary 0')).toBe(true)
     expect(endedBy(endsIn(item))('10 summary 0')).toBe(false)
   })
@@ -175,7 +175,7 @@ describe('parts and items', () => {
     [{ type: 'of_tomorrow', status: 'done' }, []],
   ])('%o', (item, said) => {
     const done = { ...place, type: 'response.output_item.done', item: { id: 'i', ...item } }
-    expect(saidIn(done)).toEqual(said)
+    expect(eventTexts(done)).toEqual(said)
   })
 
   test('arguments that are an object are written as JSON', () => {
@@ -194,7 +194,7 @@ const REQUEST = [
 describe('the response', () => {
   test.each(['created', 'queued', 'in_progress'])('%s repeats the request', (step) => {
     const data = { type: `response.${step}`, response: response(step, []), sequence_number: 0 }
-    expect(saidIn(data)).toEqual(REQUEST)
+    expect(eventTexts(data)).toEqual(REQUEST)
     expect(endsIn(data)).toEqual([])
   })
 
@@ -205,7 +205,7 @@ describe('the response', () => {
       { type: 'mcp_call', arguments: '{}', output: 'x' },
     ]
     const data = { type: `response.${step}`, response: response(step, output), sequence_number: 9 }
-    expect(saidIn(data)).toEqual([
+    expect(eventTexts(data)).toEqual([
       ...REQUEST.slice(0, 1),
       '0 summary 0 = I think.',
       '0 content 0 = Hm.',
@@ -225,20 +225,20 @@ describe('the response', () => {
       generation: 'A bear',
     }
     const data = { type: 'response.failed', response: response('failed', [], { error }) }
-    expect(saidIn(data)).toEqual(['response error generation = A bear', ...REQUEST])
+    expect(eventTexts(data)).toEqual(['response error generation = A bear', ...REQUEST])
   })
 
   test('what has many texts beside its output is shown as JSON', () => {
     const schema = { anyOf: Array.from({ length: 9 }, (_, at) => ({ title: `A fox ${at}` })) }
     const more = { text: { format: { type: 'json_schema', schema } } }
     const data = { type: 'response.created', response: response('x', [], more) }
-    expect(saidIn(data)).toContain(`response text = ${JSON.stringify(more.text)}`)
-    expect(saidIn(data)).toHaveLength(REQUEST.length + 1)
+    expect(eventTexts(data)).toContain(`response text = ${JSON.stringify(more.text)}`)
+    expect(eventTexts(data)).toHaveLength(REQUEST.length + 1)
   })
 
   test('its text in one member is a text of its own', () => {
     const data = { type: 'response.completed', response: response('x', [], { output_text: 'A' }) }
-    expect(saidIn(data)).toEqual([...REQUEST, 'response output_text = A'])
+    expect(eventTexts(data)).toEqual([...REQUEST, 'response output_text = A'])
   })
 })
 
@@ -256,7 +256,7 @@ test.each([
     '1 content 0 said =',
   ],
 ])('%j is not known, and read', (data, said) => {
-  expect(saidIn(data)).toEqual([`${said} A fox`])
+  expect(eventTexts(data)).toEqual([`${said} A fox`])
 })
 
 describe('other events', () => {
@@ -271,7 +271,7 @@ describe('other events', () => {
     { type: 'keepalive', sequence_number: 3 },
     { ...place, type: 'response.of_tomorrow.in_progress' },
   ])('$type holds no text', (data) => {
-    expect(saidIn(data)).toEqual([])
+    expect(eventTexts(data)).toEqual([])
     expect(eventOf(data).api).toBe('openai-responses')
   })
 
@@ -281,7 +281,7 @@ describe('other events', () => {
       type: 'response.output_text.annotation.added',
       annotation: { type: 'file_citation', filename: 'a.txt', quote: 'A fox' },
     }
-    expect(saidIn(data)).toEqual(['1 content 0 annotation quote: A fox'])
+    expect(eventTexts(data)).toEqual(['1 content 0 annotation quote: A fox'])
     expect(endsIn(data)).toEqual(['1 content 0 annotation quote'])
   })
 
@@ -295,7 +295,7 @@ describe('other events', () => {
 
   test('a text where none belongs is read all the same', () => {
     const data = { ...place, type: 'response.output_text.done', text: 'A', item: { content: 'B' } }
-    expect(saidIn({ ...data, notes: { text: 'C' } })).toEqual([
+    expect(eventTexts({ ...data, notes: { text: 'C' } })).toEqual([
       '1 content 0 = A',
       'event item content = B',
       'event notes text = C',

@@ -6,16 +6,17 @@ import type { EncodedResource } from '../encode/encode.js'
 /** Maximum number of resources in total; the oldest responses are dropped first. */
 const MOST = 100_000
 
-export class SentWorlds {
+/** The clusters of earlier responses, by gateway and version. */
+export class SentClusters {
   readonly #byVersion = new Map<string, readonly EncodedResource[]>()
   #size = 0
 
   /** Stores the clusters of a version. cluster is node.cluster, as no Envoy may learn what another gateway has. */
-  remember(cluster: string, version: string, world: readonly EncodedResource[]): void {
+  remember(cluster: string, version: string, clusters: readonly EncodedResource[]): void {
     const key = keyOf(cluster, version)
     this.#forget(key)
-    this.#byVersion.set(key, world)
-    this.#size += world.length
+    this.#byVersion.set(key, clusters)
+    this.#size += clusters.length
     for (const oldest of this.#byVersion.keys()) {
       if (this.#size <= MOST || oldest === key) return
       this.#forget(oldest)
@@ -23,7 +24,7 @@ export class SentWorlds {
   }
 
   /** Returns the clusters of a version; undefined if dropped or sent by another process. */
-  recall(cluster: string, version: string): readonly EncodedResource[] | undefined {
+  find(cluster: string, version: string): readonly EncodedResource[] | undefined {
     return this.#byVersion.get(keyOf(cluster, version))
   }
 

@@ -1,7 +1,7 @@
 // Retry schedule for NACKed resources of one type: the cause may pass without a new version (a port that another
 // process had, a file that did not exist yet).
 
-interface Refusal {
+interface Retry {
   readonly version: string
   readonly pauseMs: number
   /** When it is due, by performance.now(). */
@@ -19,8 +19,9 @@ const LAST_PAUSE_MS = 60_000
 const TRIALS = 8
 const TRIAL_EVERY_MS = 1_000
 
-export class Refusals {
-  readonly #byName = new Map<string, Refusal>()
+/** The NACKed resources of one type, and when to send each again. */
+export class NackRetries {
+  readonly #byName = new Map<string, Retry>()
   #lastTrial = -Infinity
   /** Earliest time at which anything is due; kept because every check asks for it. */
   #firstDue = Infinity
@@ -44,8 +45,8 @@ export class Refusals {
 
   /** Whether this version was rejected and must not be sent again yet. */
   waits(name: string, version: string): boolean {
-    const refusal = this.#byName.get(name)
-    return refusal?.waits === true && refusal.version === version
+    const retry = this.#byName.get(name)
+    return retry?.waits === true && retry.version === version
   }
 
   /** Names and versions of everything rejected, including what is being sent again. */
@@ -67,7 +68,7 @@ export class Refusals {
       .filter(([, { waits }]) => waits)
       .sort(([, a], [, b]) => a.dueAt - b.dueAt)
     const due = waiting.slice(0, TRIALS).filter(([, { dueAt }]) => dueAt <= now)
-    for (const [name, refusal] of due) this.#byName.set(name, { ...refusal, waits: false })
+    for (const [name, retry] of due) this.#byName.set(name, { ...retry, waits: false })
     this.#firstDue = waiting[due.length]?.[1].dueAt ?? Infinity
     if (due.length > 0) this.#lastTrial = now
     return due.map(([name]) => name)

@@ -8,7 +8,7 @@ import { Pace, type Work } from '../../turns.js'
 import type { Piece } from './stream-event.js'
 import { textFileIn } from './text-file.js'
 
-export interface SaidText extends Piece {
+export interface FoundText extends Piece {
   /** It repeats, as a whole, what its channel said. */
   readonly isRepeat?: boolean
 }
@@ -64,7 +64,7 @@ export const below = (at: At, word: string | number): At =>
     ? at
     : { ...at, channel: at.channel === '' ? String(word) : `${at.channel} ${word}` }
 
-export const textSaid = (node: JsonStringNode, { channel = '', role }: At): SaidText => ({
+export const foundText = (node: JsonStringNode, { channel = '', role }: At): FoundText => ({
   channel,
   kind: 'text',
   role,
@@ -74,24 +74,24 @@ export const textSaid = (node: JsonStringNode, { channel = '', role }: At): Said
 })
 
 /** Reads what a tool is called with: a string, or JSON in place. isJson: the string holds JSON, and must stay JSON. */
-export function* callOf(node: JsonNode, at: At, isJson: boolean): Work<SaidText> {
-  const said = node.type === 'string' ? textSaid(node, at) : yield* jsonSaid(node, at)
-  return { ...said, kind: 'tool-call', role: 'tool_call', ...(isJson && { isJson }) }
+export function* callOf(node: JsonNode, at: At, isJson: boolean): Work<FoundText> {
+  const found = node.type === 'string' ? foundText(node, at) : yield* foundJson(node, at)
+  return { ...found, kind: 'tool-call', role: 'tool_call', ...(isJson && { isJson }) }
 }
 
 /** Reads a text file in base64. undefined: it has no text. */
-export function* fileSaid(
+export function* foundFile(
   node: JsonStringNode,
   { channel = '', role, json }: At,
-): Work<SaidText | undefined> {
+): Work<FoundText | undefined> {
   const file = yield* textFileIn(node, json.pace)
   if (file === 'odd')
-    return { ...textSaid(node, { json, channel, role, toolRole: role }), kind: 'file' }
+    return { ...foundText(node, { json, channel, role, toolRole: role }), kind: 'file' }
   return file && { channel, kind: 'file', role, ...file, place: span(node), form: 'base64' }
 }
 
 /** Reads JSON in place; its text is shown. */
-export function* jsonSaid(node: JsonNode, { channel = '', role, json }: At): Work<SaidText> {
+export function* foundJson(node: JsonNode, { channel = '', role, json }: At): Work<FoundText> {
   const text = yield* plainJson(node, json.text, json.pace)
   return { channel, kind: 'text', role, text, place: span(node), form: 'json', isJson: true }
 }

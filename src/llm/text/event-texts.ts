@@ -4,31 +4,34 @@ import type { JsonNode } from '../../json/json-node.js'
 import { type JsonObjectNode, present } from '../../json/members.js'
 import { UnreadableForm } from '../../json/unreadable-form.js'
 import type { Work } from '../../turns.js'
-import { type At, below, jsonSaid, type SaidText, type Source } from './said.js'
+import { type At, below, foundJson, type FoundText, type Source } from './found-text.js'
 
-export interface Said {
-  readonly texts: readonly SaidText[]
+export interface TextsAndEnds {
+  readonly texts: readonly FoundText[]
   readonly ends: readonly string[]
 }
 
-export const NOTHING: Said = { texts: [], ends: [] }
+export const NOTHING: TextsAndEnds = { texts: [], ends: [] }
 
-export const together = (all: readonly Said[]): Said => ({
+export const together = (all: readonly TextsAndEnds[]): TextsAndEnds => ({
   texts: all.flatMap(({ texts }) => texts),
   ends: all.flatMap(({ ends }) => ends),
 })
 
 /** goesOn: which channels continue in later events; the others end. JSON always ends, log probabilities never do. */
-export function saidIn(texts: readonly SaidText[], goesOn: (channel: string) => boolean): Said {
+export function eventTexts(
+  texts: readonly FoundText[],
+  goesOn: (channel: string) => boolean,
+): TextsAndEnds {
   const whole = texts.filter(
     ({ channel, form }) => form === 'json' || (form === 'string' && !goesOn(channel)),
   )
   return { texts, ends: [...new Set(whole.map(({ channel }) => channel))] }
 }
 
-export const goingOn = (texts: readonly SaidText[]): Said => saidIn(texts, () => true)
+export const goingOn = (texts: readonly FoundText[]): TextsAndEnds => eventTexts(texts, () => true)
 
-export const whole = (texts: readonly SaidText[]): Said => saidIn(texts, () => false)
+export const whole = (texts: readonly FoundText[]): TextsAndEnds => eventTexts(texts, () => false)
 
 /** Maximum number of texts of a member that are shown, and asked about, separately; more are shown as its JSON. */
 const MOST_APART = 8
@@ -37,23 +40,27 @@ const MOST_APART = 8
  * Reads what surrounds the model's words, perhaps in every event; where it is repeated unchanged, it has been shown.
  * object: contains the texts. at: its place.
  */
-export function* beside(texts: readonly SaidText[], object: JsonObjectNode, at: At): Work<Said> {
-  const members = new Map<string, SaidText[]>()
+export function* beside(
+  texts: readonly FoundText[],
+  object: JsonObjectNode,
+  at: At,
+): Work<TextsAndEnds> {
+  const members = new Map<string, FoundText[]>()
   for (const text of texts) {
     if (at.json.pace.isDue()) yield
     const name = memberOf(text.channel, at)
-    const said = members.get(name)
-    if (said === undefined) members.set(name, [text])
-    else said.push(text)
+    const found = members.get(name)
+    if (found === undefined) members.set(name, [text])
+    else found.push(text)
   }
-  const gathered: SaidText[] = []
-  for (const [name, said] of members) {
+  const gathered: FoundText[] = []
+  for (const [name, found] of members) {
     const node = object.members.get(name)
-    const isMany = said.length > MOST_APART && said.every(({ form }) => form !== 'tokens')
+    const isMany = found.length > MOST_APART && found.every(({ form }) => form !== 'tokens')
     if (isMany && node !== undefined)
-      gathered.push({ ...(yield* jsonSaid(node, below(at, name))), isRepeat: true })
+      gathered.push({ ...(yield* foundJson(node, below(at, name))), isRepeat: true })
     else
-      for (const text of said) {
+      for (const text of found) {
         if (at.json.pace.isDue()) yield
         gathered.push(text.form === 'tokens' ? text : { ...text, isRepeat: true })
       }
@@ -68,7 +75,7 @@ function memberOf(channel: string, { channel: around = '' }: At): string {
 }
 
 /** Marks texts that repeat, as a whole, what their channels said. */
-export const repeated = (texts: readonly SaidText[]): readonly SaidText[] =>
+export const repeated = (texts: readonly FoundText[]): readonly FoundText[] =>
   texts.map((text) => ({ ...text, isRepeat: true }))
 
 export const spokenAt = (json: Source, channel: string, role = 'assistant'): At => ({
