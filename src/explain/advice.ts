@@ -54,7 +54,7 @@ const issuer: Advise = (input) => {
   const step = find(input.steps, 'issuer')
   const iss = step && claimShown(step.claims, 'iss', input.hide)
   return [
-    `iss is ${shown(iss)}, the policy wants ${shown(step?.accepted ?? [])}: use a token of that provider, or correct issuer in ${policyText(input)}; every character counts, a slash at the end too`,
+    `iss is ${shown(iss)}, the policy wants ${shown(step?.accepted ?? [])}: use a token of that provider, or correct issuer in ${policyText(input)}; every character counts, including a slash at the end`,
   ]
 }
 
@@ -121,7 +121,7 @@ const noToken: Advise = (input) => [
   `To let requests through without one, set mode: Optional in ${policyText(input)}`,
 ]
 
-const RETRY = 'Send the request again: the cause passes by itself'
+const RETRY = 'Send the request again: the cause is temporary'
 
 const ADVICE: Readonly<Record<Reason, Advise>> = {
   allowed: say(),
@@ -133,7 +133,9 @@ const ADVICE: Readonly<Record<Reason, Advise>> = {
   'malformed-token': say(
     'Use a signed JWT: some providers issue opaque tokens unless the client asks for an audience',
   ),
-  'malformed-claims': say('Compare the types of the claims: exp and nbf are numbers, aud is texts'),
+  'malformed-claims': say(
+    'Compare the types of the claims: exp and nbf are numbers, aud is one string or several',
+  ),
   'wrong-type': say('Use an access token: its typ is JWT or at+jwt, or absent'),
   'wrong-issuer': issuer,
   'unknown-issuer': issuer,
@@ -148,14 +150,14 @@ const ADVICE: Readonly<Record<Reason, Advise>> = {
   'key-set-unavailable': keySet,
   'key-not-looked-up': say(RETRY, 'If it persists, check whether the provider answers'),
   'unknown-route': say(RETRY),
-  'malformed-check': say('This is a mistake of Gatehouse: please report it'),
-  'internal-error': say('This is a mistake of Gatehouse: please report it'),
+  'malformed-check': say('This is a bug in Gatehouse: please report it'),
+  'internal-error': say('This is a bug in Gatehouse: please report it'),
   deadline: say(RETRY),
   'broken-policy': say(
     'Correct the policy: `gatehouse check` and its condition on the status page say what is wrong',
   ),
   'no-policy': say(
-    'Write a ProxyPolicy with jwtAuthentication or authorization for the route, or do without --require-policy',
+    'Write a ProxyPolicy with jwtAuthentication or authorization for the route, or omit --require-policy',
   ),
   'origin-not-allowed': (input) => [
     `Add the origin to allowedOrigins in ${policyText(input)}, or send no Origin`,

@@ -92,7 +92,7 @@ function pathStep({ path, accepted, fault }: Of<'path'>): ExplainedStep {
   const list = accepted.map(matchText).join(', ')
   return fault === undefined
     ? of('path', true, `the path ${plain} is one of the route's: ${list}`)
-    : of('path', false, `the path ${plain} is none of the route's: ${list}`)
+    : of('path', false, `the path ${plain} matches none of the route's: ${list}`)
 }
 
 const originStep = ({ origin, allowed, isForeign }: Of<'origin'>): ExplainedStep =>

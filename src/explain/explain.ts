@@ -73,7 +73,9 @@ const unreached = ({ isMesh }: ExplainModel, why: string): Outcome => ({
   result: 'unrouted',
   answer: { from: 'nobody', text: `the connection is refused: ${why}` },
   changes: isMesh
-    ? ['The Gateways belong to a mesh, which chooses the route: ask about a Gatehouse of its own']
+    ? [
+        'The Gateways belong to a mesh, which chooses the route: only Gateways of Gatehouse are explained',
+      ]
     : ['Send the request to a port that a Gateway listens on'],
 })
 

@@ -179,7 +179,7 @@ test('the status, the page and the gauges say which policies refuse nothing, and
   expect(attached?.message).toContain('traffic.rateLimit, traffic.transformation')
   expect(of('HTTPRoute', 'open')).toMatchObject({ open: true })
   expect(of('HTTPRoute', 'open')?.conditions[0]?.message).toContain(
-    'Open: anybody may use it, as ProxyPolicy default/open of mode Audit refuses nothing',
+    'Open to everyone, as ProxyPolicy default/open of mode Audit refuses nothing',
   )
   expect(of('HTTPRoute', 'both')).not.toHaveProperty('open')
   const page = await (await fetch(stack.admin)).text()

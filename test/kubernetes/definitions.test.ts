@@ -96,11 +96,11 @@ const REFUSED: readonly (readonly [string, AnyObject])[] = [
     jwt({ mcp: {}, providers: [{ issuer: 'https://idp', jwks: REMOTE }] }),
   ],
   [
-    'jwks: exactly one of remote and inline is needed, there are both',
+    'jwks: expected exactly one of remote and inline; both are set',
     jwt({ providers: [provider({ jwks: { ...REMOTE, inline: '{"keys":[]}' } })] }),
   ],
   [
-    'jwks: exactly one of remote and inline is needed, there is neither',
+    'jwks: expected exactly one of remote and inline; neither is set',
     jwt({ providers: [provider({ jwks: {} })] }),
   ],
   [

@@ -32,7 +32,7 @@ export function keyNotes(name: string, jwks: JsonObject): readonly string[] {
   const named = skipped.slice(0, MOST_NAMED).map(({ kid, reason }) => `${kidText(kid)}: ${reason}`)
   const more = skipped.length > MOST_NAMED ? [`${skipped.length - MOST_NAMED} more`] : []
   return [
-    ...(usable.length > 0 ? [] : [`${name} has no key that can be used: no token is valid`]),
+    ...(usable.length > 0 ? [] : [`${name} has no usable key: no token is valid`]),
     ...(skipped.length > 0
       ? [`Keys of ${name} that cannot be used: ${[...named, ...more].join('; ')}`]
       : []),

@@ -68,7 +68,7 @@ function mcpProblems({ mode, providers }: JwtSpec): string[] {
   return [
     ...(providers.length === 1
       ? []
-      : [`jwtAuthentication.mcp requires exactly one provider, there are ${providers.length}`]),
+      : [`jwtAuthentication.mcp requires exactly one provider, not ${providers.length}`]),
     ...(mode === 'Strict' ? [] : [`jwtAuthentication.mcp requires mode Strict, not ${mode}`]),
     ...(providers.every(({ audiences }) => audiences !== undefined)
       ? []

@@ -42,12 +42,12 @@ export function translateKeySet(
 ): Result<TranslatedKeySet, string> {
   const { inline, remote } = provider.jwks
   if (inline !== undefined && remote !== undefined)
-    return err('jwks: exactly one of remote and inline is needed, there are both')
+    return err('jwks: expected exactly one of remote and inline; both are set')
   if (inline !== undefined) return inlineKeySet(inline)
   if (remote === undefined)
     return idp === 'IdpTwo'
       ? fetchedKeySet(context, provider, undefined)
-      : err('jwks: exactly one of remote and inline is needed, there is neither')
+      : err('jwks: expected exactly one of remote and inline; neither is set')
   if (remote.jwksPath === undefined && idp !== 'IdpTwo')
     return err('jwks.remote.jwksPath is needed; only with mcp.provider IdpTwo is it derived')
   if (remote.jwksPath !== undefined && /[\s#\\\p{Cc}]/u.test(remote.jwksPath))

@@ -137,10 +137,10 @@ function resourceMetadata(
   }
 }
 
-const IDLE_RELAY = 'mcp.relay does nothing without authorizationServer Relay'
+const IDLE_RELAY = 'mcp.relay has no effect without authorizationServer Relay'
 
 const NO_ORIGINS =
-  'mcp.allowedOrigins is not set: requests of web pages of any origin are let in, which MCP 2026-07-28 asks servers to refuse'
+  'mcp.allowedOrigins is not set: web pages of any origin may send requests, which MCP 2026-07-28 asks servers to refuse'
 
 /** Splits an absolute URL (the schema checks that). Keeps its text, as the URL class would add a slash (decision 9). */
 function splitResource(resource: string): NonNullable<Mcp['resource']> {

@@ -24,7 +24,7 @@ export function providerNotes(discovery: JsonObject, isOpenToPages: boolean): re
         ]),
     ...(registers && documents !== true
       ? [
-          'The provider does not take client metadata documents (client_id_metadata_document_supported): clients register there, if it lets them',
+          'The provider does not support client metadata documents (client_id_metadata_document_supported): clients must register there, if it allows that',
         ]
       : []),
     ...(isOpenToPages

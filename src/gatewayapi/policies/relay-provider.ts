@@ -67,9 +67,7 @@ export function relayProvider(
   const { authorization_endpoint: authorization, token_endpoint: token } = discovery
   const origin = `${url.scheme}://${url.authority}`
   if (!isEndpoint(authorization, scheme))
-    return err(
-      'Logins are refused: the discovery document names no authorization_endpoint that can be used',
-    )
+    return err('Logins are refused: the discovery document names no usable authorization_endpoint')
   // The document alone must not direct the client's secret to another origin.
   if (!isEndpoint(token, scheme) || !token.startsWith(`${origin}/`))
     return err(

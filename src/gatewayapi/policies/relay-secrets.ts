@@ -22,7 +22,7 @@ export function readSecret(
   const { data } = secret.spec
   const names = Object.keys(data)
   if (key === undefined && names.length !== 1)
-    return err(`Secret ${namespace}/${name} has ${names.length} members: say which by "key"`)
+    return err(`Secret ${namespace}/${name} has ${names.length} members: name one with "key"`)
   const text = data[key ?? names[0] ?? '']
   return text === undefined || text === ''
     ? err(`Secret ${namespace}/${name} has no member ${key ?? ''}`)

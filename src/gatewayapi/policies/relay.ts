@@ -102,7 +102,7 @@ function resourceProblems(resource: string | undefined): readonly string[] {
   return [
     ...(protocol === 'https:' || /^(?:localhost|127\.0\.0\.1|\[::1\])$/.test(hostname)
       ? []
-      : ['authorizationServer Relay requires https, except on loopback: its cookies are for TLS']),
+      : ['authorizationServer Relay requires https, except on loopback: its cookies need TLS']),
     ...(resource === origin || resource.startsWith(`${origin}/`)
       ? []
       : [
@@ -118,7 +118,7 @@ function parameterProblems({ authorizationParameters }: RelaySpec): readonly str
   const own = Object.keys(authorizationParameters).filter((name) =>
     OWN_PARAMETERS.includes(name.toLowerCase()),
   )
-  return own.map((name) => `mcp.relay.authorizationParameters: ${name} is the gateway's own`)
+  return own.map((name) => `mcp.relay.authorizationParameters: ${name} is set by the gateway`)
 }
 
 interface Keys {
@@ -162,4 +162,4 @@ function sharedTokenNotes(
 }
 
 const OWN_KEY =
-  'mcp.relay.keyRef is not set: the key is made at the start of the process, so that clients register again after each, and gatehouse serve refuses the policy'
+  'mcp.relay.keyRef is not set: gatehouse run makes a key at each start, after which clients must register again; gatehouse serve refuses the policy'

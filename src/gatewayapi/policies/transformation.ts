@@ -96,10 +96,10 @@ const valueProblems = (
 /** name: lower-case. */
 function nameProblem(part: 'request' | 'response', name: string): string | undefined {
   if (part === 'request' && (name.startsWith(':') || name === 'host'))
-    return 'this says where the request goes and cannot be changed; expected a filter URLRewrite of the HTTPRoute'
+    return 'this header routes the request and cannot be changed; expected a filter URLRewrite of the HTTPRoute'
   if (!isHeaderName(name)) return 'this is not a header name'
   if (name.includes('_'))
-    return 'backends may take "_" for "-", and a client could send that; expected a name with "-"'
+    return 'backends may read "_" as "-", so a client could send this header; expected a name with "-"'
   if (FRAMING_HEADERS.includes(name)) return 'this header frames the message and cannot be changed'
   if (name.startsWith('x-gatehouse-') || name.startsWith('x-envoy-') || name === HOPS_HEADER)
     return 'this header is for the gateway itself and cannot be changed'
@@ -120,7 +120,7 @@ const OWNED: Readonly<Record<'request' | 'response', ReadonlyMap<string, string>
     ['x-request-id', 'the log names requests by this header; it cannot be changed'],
   ]),
   response: new Map([
-    ['www-authenticate', 'clients begin a login by this header; it cannot be changed'],
+    ['www-authenticate', 'clients start a login with this header; it cannot be changed'],
     ['x-request-id', 'the log names requests by this header; it cannot be changed'],
   ]),
 }

@@ -47,7 +47,7 @@ export function translateMeshRoute(
     ...first.refusals.map((policy) => `ProxyPolicy ${policy} is not valid`),
     ...brokenBackends(context, uses),
     ...(first.lacksPolicy ? ['no policy decides who may use it, and one is required'] : []),
-    ...(isOfOneKind ? [] : ['its Gateways want different policies: give each a route of its own']),
+    ...(isOfOneKind ? [] : ['its Gateways have different policies: use a separate route for each']),
     ...ofOwnEnvoys(first),
   ]
   const rules = refusals.length > 0 || gateways.length === 0 ? [] : inputs

@@ -49,7 +49,7 @@ function matchProblems(
   )
   const isFull = matches.some(({ headers }) => headers.length > MOST_HEADERS)
   return [
-    ...(isSealed ? [`rules[${index}] is sealed already: expected the route as it was before`] : []),
+    ...(isSealed ? [`rules[${index}] is already sealed: expected the original route`] : []),
     ...(isFull ? [`rules[${index}] has a match with more than ${MOST_HEADERS} headers`] : []),
   ]
 }

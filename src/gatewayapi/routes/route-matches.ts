@@ -40,7 +40,7 @@ function translatePath({ type, value }: MatchSpec['path']): Result<PathMatch, st
 function pathProblem(path: string): string | undefined {
   if (!path.startsWith('/')) return 'does not begin with a slash'
   if (/\/\/|\/\.{1,2}(\/|$)|%2f|%5c|\\/i.test(path)) return 'has a segment that is normalised away'
-  return /[?#\s\p{Cc}]/u.test(path) ? 'has a character that is not of a path' : undefined
+  return /[?#\s\p{Cc}]/u.test(path) ? 'has a character that paths do not allow' : undefined
 }
 
 /**

@@ -108,7 +108,7 @@ function auditLines({ attachment, lacksPolicy }: RouteScope): readonly string[] 
   if (keys.length === 0 || attachment.decides || attachment.broken.length > 0 || lacksPolicy)
     return []
   return [
-    `Open: anybody may use it, as ProxyPolicy ${keys.join(', ')} of mode Audit refuses nothing and no other policy decides`,
+    `Open to everyone, as ProxyPolicy ${keys.join(', ')} of mode Audit refuses nothing and no other policy decides`,
   ]
 }
 

@@ -97,7 +97,7 @@ const JWT_RULES: readonly Rule[] = [
   },
   {
     rule: `(${IDP_TWO}) || !self.providers.exists(p, ${NO_KEYS})`,
-    message: 'jwks: exactly one of remote and inline is needed, there is neither',
+    message: 'jwks: expected exactly one of remote and inline; neither is set',
   },
   {
     rule: `(${IDP_TWO}) || !self.providers.exists(p, ${NO_PATH})`,
@@ -172,7 +172,7 @@ export const proxyPolicyRules = (apiGroup: string): RulesByPath => ({
   'traffic.jwtAuthentication.providers.*.jwks': [
     {
       rule: '!(has(self.remote) && has(self.inline))',
-      message: 'jwks: exactly one of remote and inline is needed, there are both',
+      message: 'jwks: expected exactly one of remote and inline; both are set',
     },
   ],
   'traffic.authorization.policy': [
