@@ -15,7 +15,7 @@ export interface ConsentPage {
 
 /** Returns the consent page. Its form posts to the page's own URL, including the query. */
 export function consentPage({ relay, client, redirectUri, scopes, token }: ConsentPage): string {
-  const name = client.name === undefined ? 'A client without a name' : shown(client.name)
+  const name = nameOf(client)
   const who =
     client.documentHash === undefined
       ? 'It has registered itself: nobody has checked its name.'
@@ -32,7 +32,7 @@ export function consentPage({ relay, client, redirectUri, scopes, token }: Conse
       : `<p>It asks for:</p><ul>${scopes.map((scope) => `<li>${shown(scope)}</li>`).join('')}</ul>`
   return page(
     'Allow access?',
-    `<p><strong>${name}</strong> wants to use ${shown(relay.resource)} as you. ${who}</p>
+    `<p><strong>${name === '' ? 'A client without a name' : `<bdi>${name}</bdi>`}</strong> wants to use ${shown(relay.resource)} as you. ${who}</p>
 <p>You will be sent back to ${where} (${shown(hostOf(redirectUri))}).</p>
 ${warning}${asked}
 <form method="post"><input type="hidden" name="token" value="${shown(token)}">
@@ -54,8 +54,24 @@ ${body}
 </main></body></html>
 `
 
-/** Escapes text for HTML and attributes, and removes invisible characters, which could reverse the text around them. */
-const shown = (text: string): string =>
-  text
-    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '')
-    .replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
+/** Returns the client's own name, without more marks on a letter than writing needs: they would cover other lines. */
+const nameOf = ({ name = '' }: Client): string =>
+  escaped(
+    visible(name)
+      .replace(/(\p{M}{2})\p{M}+/gu, '$1')
+      .replaceAll(BLANK_PATTERN, ' ')
+      .trim(),
+  )
+
+/** U+2800 is an empty Braille cell. */
+const BLANK_PATTERN = '\u2800'
+
+/** Removes invisible characters, which could reverse the text around them. */
+const visible = (text: string): string =>
+  text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu, '')
+
+/** Escapes text for HTML and attributes. */
+const escaped = (text: string): string =>
+  text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
+
+const shown = (text: string): string => escaped(visible(text))

@@ -120,7 +120,7 @@ describe('the page', () => {
     ) as { client_id?: string }
     const page = await world.ask('authorize', { query: authorization(client) })
     expect(page.headers).toMatchObject(BROWSER_HEADERS)
-    expect(html(page)).toContain('<strong>&#60;b&#62;&#34;Evil</strong>')
+    expect(html(page)).toContain('<strong><bdi>&#60;b&#62;&#34;Evil</bdi></strong>')
     expect(html(page)).toContain('127.0.0.1:4711')
     expect(html(page)).toContain('<li>openid</li>')
     expect(html(page)).toContain('Any program on this computer can pretend')
