@@ -5,6 +5,7 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { goProgram } from './go-program.mjs'
+import { findHelm } from './helm.mjs'
 import { goModule, runInCluster } from './kubernetes.mjs'
 import { runScript } from './runtime.mjs'
 import { setup } from './setup.mjs'
@@ -31,6 +32,7 @@ await runScript(async () => {
   await setup()
   const vitest = join(root, 'node_modules/vitest/vitest.mjs')
   return runInCluster([vitest, 'run', '--project', 'mesh', ...process.argv.slice(2)], {
+    GATEHOUSE_TEST_HELM: findHelm(say),
     GATEHOUSE_TEST_ENVOY_GATEWAY: built('envoy-gateway'),
     GATEHOUSE_TEST_ISTIOD: built('istiod'),
     GATEHOUSE_TEST_ENVOY_GATEWAY_DEFINITIONS: pathIn(

@@ -27,6 +27,7 @@ export interface AppDeps {
   readonly stop: AbortSignal
   /** Called after every run of the pipeline. */
   readonly onRun?: CoreDeps['onRun']
+  readonly mesh?: CoreDeps['mesh']
   /** Where to show what is served once it is; absent: nowhere. */
   readonly terminal?: Terminal | undefined
   /** Called when something that the process needs has failed; close() must still be called. */

@@ -43,6 +43,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   cel: ['json', 'ir', 'result', 'errors'],
   mcp: ['json', 'turns', 'result', 'utf8', 'errors'],
   oauth: ['ir', 'result'],
+  probes: [],
   'oauth/relay': ['oauth', 'ir', 'result'],
   http2: ['errors'],
   grpc: ['http2', 'result', 'errors', 'logger', 'log-limit'],
@@ -97,7 +98,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'export/istio': ['export', 'xds/translator', 'xds/encode', 'grpc', 'incremental', 'ir', 'result'],
   controller: [
     ...['export', 'export/envoy-gateway', 'export/istio', 'resources/kubernetes'],
-    ...['ir', 'turns', 'result', 'errors'],
+    ...['resources/kinds', 'probes', 'addresses', 'ir', 'turns', 'result', 'errors'],
   ],
   'xds/server': ['xds/encode', 'grpc', 'incremental', ...BASE],
 
@@ -105,7 +106,19 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
 
   routing: ['xds/translator', 'cel', 'grpc', 'ir', 'result', 'turns'],
 
-  extauthz: ['rules', 'ir', 'incremental', 'cel', 'mcp', 'json', 'oauth', 'grpc', 'turns', ...BASE],
+  extauthz: [
+    'probes',
+    'rules',
+    'ir',
+    'incremental',
+    'cel',
+    'mcp',
+    'json',
+    'oauth',
+    'grpc',
+    'turns',
+    ...BASE,
+  ],
 
   'extproc/encodings': ['result'],
   'extproc/stream': ['ir', 'cel', 'oauth', 'grpc', 'ending', 'errors'],
@@ -164,7 +177,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
       'extproc/relay',
       'extproc/stream',
     ],
-    ...['rules', 'cel', 'ir', 'incremental', 'turns', 'grpc', 'remote', ...BASE],
+    ...['probes', 'rules', 'cel', 'ir', 'incremental', 'turns', 'grpc', 'remote', ...BASE],
   ],
 
   explain: [

@@ -35,6 +35,8 @@ export interface StateSource {
   resources(): readonly KindCount[]
   policies(): PolicyCounts
   openRoutes(): number
+  /** For each ProxyPolicy of a mesh that this replica reports on: whether the mesh enforces it. */
+  enforced?(): readonly boolean[]
   /** Returns the number of connected Envoys by version. */
   envoys(): ReadonlyMap<string, number>
   keySets(): readonly KeySetState[]
@@ -91,6 +93,18 @@ function registerResources(registers: Registry[], read: Read): void {
     registers,
     collect() {
       this.set(read().openRoutes())
+    },
+  })
+  new Gauge({
+    name: 'gatehouse_enforced_policies',
+    help: 'ProxyPolicies on routes of a mesh, by whether the mesh enforces them; reported by the replica that applies.',
+    labelNames: ['enforced'] as const,
+    registers,
+    collect() {
+      const all = read().enforced?.() ?? []
+      const count = all.filter((isEnforced) => isEnforced).length
+      this.set({ enforced: 'true' }, count)
+      this.set({ enforced: 'false' }, all.length - count)
     },
   })
 }

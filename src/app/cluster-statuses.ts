@@ -1,5 +1,6 @@
 // Derives the status to write for each object in the cluster from the state of the pipeline.
 
+import type { Enforcement } from '../controller/enforcement.js'
 import type { AttachedRoutes } from '../gatewayapi/routes/route-chunks.js'
 import { SUPPORTED_FEATURES } from '../gatewayapi/status/supported-features.js'
 import { keyIn } from '../gatewayapi/world/world.js'
@@ -11,7 +12,10 @@ import type { ObjectStatus } from '../resources/kubernetes/status-writer.js'
 import type { PipelineState } from './pipeline.js'
 
 /** Returns nothing until every kind has been read: a reference to an object still unread would look broken. */
-export function clusterStatuses({ translation, provider }: PipelineState): readonly ObjectStatus[] {
+export function clusterStatuses(
+  { translation, provider }: PipelineState,
+  enforced?: ReadonlyMap<string, Enforcement>,
+): readonly ObjectStatus[] {
   if (provider?.complete !== true || translation === undefined) return []
   const broken = brokenObjects(provider.problems)
   // Comparing names first avoids making a key for each of thousands of statuses.
@@ -19,7 +23,10 @@ export function clusterStatuses({ translation, provider }: PipelineState): reado
   const said = translation.statuses.map((status): ObjectStatus => {
     const now = names.has(status.name) ? withProblems(status, broken) : status
     if (status.kind === 'Gateway') return withRoutes(now, translation.attachedRoutes)
-    return status.kind === 'GatewayClass' ? withFeatures(now) : now
+    if (status.kind === 'GatewayClass') return withFeatures(now)
+    const enforcement = enforced?.get(keyIn(status.namespace, status.name))
+    const isPolicy = status.kind === 'ProxyPolicy' && enforcement !== undefined
+    return isPolicy ? enforcedStatus(enforcement)(now) : now
   })
   const others = [...broken.values()].map(({ messages, ...object }) => ({
     ...object,
@@ -57,6 +64,22 @@ function withProblems(status: ResourceStatus, broken: Map<string, Broken>): Reso
   broken.delete(key)
   return { ...status, conditions: staleConditions(problem.messages, status.conditions) }
 }
+
+/** Adds the condition Enforced for each ancestor. */
+const enforcedStatus = memo((enforcement: Enforcement) =>
+  memo((status: ResourceStatus): ObjectStatus => {
+    const { isEnforced, reason, message } = enforcement
+    const said = new Map(status.conditions.map((each) => [JSON.stringify(each.ancestor), each]))
+    const added = [...said.values()].map(({ ancestor, observedGeneration }) => ({
+      type: 'Enforced',
+      status: isEnforced ? ('True' as const) : ('False' as const),
+      ...{ reason, message },
+      ...(ancestor !== undefined && { ancestor }),
+      ...(observedGeneration !== undefined && { observedGeneration }),
+    }))
+    return { ...status, conditions: [...status.conditions, ...added] }
+  }),
+)
 
 const NO_ROUTES: ReadonlyMap<string, number> = new Map()
 

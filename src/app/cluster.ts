@@ -2,20 +2,22 @@
 
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from '../logger.js'
-import type { ProviderState, ResourceProvider } from '../resources/kinds/resources.js'
+import type { ResourceProvider } from '../resources/kinds/resources.js'
 import { createKubernetesClient } from '../resources/kubernetes/client.js'
-import { startLease } from '../resources/kubernetes/lease.js'
+import { type Lease, startLease } from '../resources/kubernetes/lease.js'
 import { createKubernetesProvider } from '../resources/kubernetes/provider.js'
 import { createStatusWriter } from '../resources/kubernetes/status-writer.js'
 import type { Settings } from '../settings.js'
 import { clusterStatuses } from './cluster-statuses.js'
 import { leaseOf } from './lease-of.js'
-import { startMeshController } from './mesh-controller.js'
+import { type RunningController, startMeshController } from './mesh-controller.js'
 import type { PipelineState } from './pipeline.js'
 import { createRareWarnings } from './rare-warnings.js'
 
 export interface Cluster {
   readonly provider: ResourceProvider
+  /** Absent: Gatehouse applies nothing to a mesh. */
+  readonly mesh?: Pick<RunningController, 'probes' | 'enforced'>
   onRun(state: PipelineState): void
 }
 
@@ -26,59 +28,66 @@ const LEAVE_WITHIN = 2_000
 export function createCluster(settings: Settings, logger: Logger): Cluster {
   const { apiGroup, environment } = settings
   const client = createKubernetesClient()
+  logger.info({ server: client.server }, 'reading from the API server')
   const onWarning = createRareWarnings(logger)
   const source = createKubernetesProvider({
     client,
     apiGroup,
     namespaces: settings.namespace,
-    onStatus: (key) => writer.changed(key),
+    onStatus: (key) => {
+      writer.changed(key)
+      // The addresses that are probed are in the status of a Gateway.
+      if (key.startsWith('Gateway/')) controller?.look()
+    },
     onObject: (key) => writer.touched(key),
   })
   let isWriter = false
   const mayWrite = (): boolean => isWriter
   const writer = createStatusWriter({
-    client,
-    apiGroup,
+    ...{ client, apiGroup, mayWrite, onWarning },
     raw: (key) => source.raw(key),
     adopt: (key, basis, answer) => source.adopt(key, basis, answer),
-    mayWrite,
-    onWarning,
   })
   const own = leaseOf(environment)
   const onChange = (held: boolean): void => {
     isWriter = held
-    const { identity } = own
-    logger.info({ identity }, `this replica ${held ? 'writes' : 'does not write'} status`)
+    logger.info(
+      { identity: own.identity },
+      `this replica ${held ? 'writes' : 'does not write'} status`,
+    )
     if (held) writer.refresh()
     controller?.look()
   }
-  const controller = startMeshController(settings, { client, source, onWarning, mayWrite })
-  const start = async (tell: (state: ProviderState) => void): Promise<() => Promise<void>> => {
-    logger.info({ server: client.server }, 'reading from the API server')
-    await source.start(tell)
-    const lease = startLease({ client, ...own, onChange, onWarning })
-    return () => lease.close()
-  }
-  let endLease: (() => Promise<void>) | undefined
+  let state: PipelineState = {}
+  const update = (): void => writer.update(clusterStatuses(state, controller?.enforced()))
+  const controller = startMeshController(settings, {
+    ...{ client, source, onWarning, mayWrite },
+    onEnforced: update,
+  })
+  let lease: Lease | undefined
   const leave = async (): Promise<void> => {
     isWriter = false
-    await source.close()
-    await controller?.close()
-    await writer.close()
-    await endLease?.()
+    for (const part of [source, controller, writer, lease]) await part?.close()
   }
-  let left: Promise<void> | undefined
   return {
     provider: {
       start: async (tell) => {
-        endLease = await start(tell)
+        await source.start(tell)
+        lease = startLease({ client, ...own, onChange, onWarning })
       },
-      close: () =>
-        (left ??= Promise.race([leave(), delay(LEAVE_WITHIN, undefined, { ref: false })])),
+      close: onceWithin(LEAVE_WITHIN, leave),
     },
-    onRun: (state) => {
-      writer.update(clusterStatuses(state))
-      controller?.onRun(state)
+    ...(controller && { mesh: controller }),
+    onRun: (now) => {
+      state = now
+      update()
+      controller?.onRun(now)
     },
   }
+}
+
+/** Returns a function that begins the work once, and resolves when it has ended or the time is over. */
+function onceWithin(ms: number, work: () => Promise<void>): () => Promise<void> {
+  let begun: Promise<void> | undefined
+  return () => (begun ??= Promise.race([work(), delay(ms, undefined, { ref: false })]))
 }

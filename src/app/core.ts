@@ -31,7 +31,7 @@ import { refusals, unpublished } from './report.js'
 import { type GrpcListener, type Servers, startServers } from './servers.js'
 import { createAds, createCheckAndProcess, type KeySets, limitsOf } from './services.js'
 import type { FirstPublication } from './start-report.js'
-import { createStateSource } from './state-source.js'
+import { createStateSource, type MeshParts } from './state-source.js'
 import { ENVOY_CA_FILE, systemCaFile } from './system-ca-file.js'
 import { serveByWorkers } from './worker-servers.js'
 
@@ -53,6 +53,8 @@ export interface CoreDeps {
   readonly logger: Logger
   /** Whether Envoy is a child process, on this machine. */
   readonly ownEnvoy: boolean
+  /** The controller of a mesh. */
+  readonly mesh?: MeshParts | undefined
   /** Called after every run of the pipeline. */
   readonly onRun?: ((state: PipelineState) => void) | undefined
   /** Called once, after the first snapshot is published. */
@@ -88,7 +90,7 @@ export function createCore(settings: Settings, deps: CoreDeps): Core {
     onFailure: () => metrics.translationFailed(),
     onRun: reportRuns(settings, deps, () => ({ publisher, remote })),
   })
-  metrics.state(createStateSource({ pipeline, envoys, remote }))
+  metrics.state(createStateSource({ pipeline, envoys, remote, mesh: deps.mesh }))
   const obstacles = (): readonly string[] => unpublished(pipeline.state(), publisher.current())
   const late = (): readonly string[] => workers?.obstacles() ?? NONE
   const parts = { pipeline, publisher, envoys, remote, keySets, metrics, workers, now }
@@ -96,7 +98,7 @@ export function createCore(settings: Settings, deps: CoreDeps): Core {
   const own = (): readonly GrpcService[] =>
     createCheckAndProcess({
       ...{ writeDecision: exports.writeDecision, tracer: exports.tracer },
-      ...{ tables: publisher, keySets, metrics, logger, now },
+      ...{ tables: publisher, keySets, metrics, logger, now, probes: deps.mesh?.probes },
       ...limitsOf(settings, heldBytes),
       ...outbound,
     })

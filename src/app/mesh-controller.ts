@@ -2,21 +2,35 @@
 
 import { hash } from 'node:crypto'
 import { MeshController } from '../controller/controller.js'
+import type { Enforcement } from '../controller/enforcement.js'
+import { Enforcer, type EnforcerDeps } from '../controller/enforcer.js'
 import { ENVOY_GATEWAY_KINDS, envoyGatewayExport } from '../controller/envoy-gateway.js'
+import { probe } from '../controller/probe.js'
+import { Prober } from '../controller/prober.js'
+import type { GatewayName } from '../ir/status.js'
+import { createProbeSigns, type ProbeSigns } from '../probes/probe-signs.js'
 import { resourceKey } from '../resources/decode/resource-set.js'
 import { createApplier } from '../resources/kubernetes/applier.js'
 import type { KubernetesClient } from '../resources/kubernetes/client.js'
-import { startMirror } from '../resources/kubernetes/mirror.js'
+import { type ObjectMirror, startMirror } from '../resources/kubernetes/mirror.js'
 import type { KubernetesProvider } from '../resources/kubernetes/provider.js'
 import type { Settings } from '../settings.js'
+import { createEnforcementEvents } from './enforcement-events.js'
 import { targetsOf } from './export-targets.js'
 import { leaseOf } from './lease-of.js'
+import { createOpenPathsOf } from './open-paths-of.js'
 import type { PipelineState } from './pipeline.js'
+import { startProbeSecret } from './probe-secret.js'
+import { callRules, tenancyOf } from './tenancy.js'
 
 export interface RunningController {
   onRun(state: PipelineState): void
   /** Looks at everything again: this replica may have gained the right to write. */
   look(): void
+  /** Whether each policy is enforced, by NAMESPACE/NAME, as far as this replica reports it. */
+  enforced(): ReadonlyMap<string, Enforcement>
+  /** For the servers that answer probes. */
+  readonly probes: ProbeSigns
   close(): Promise<void>
 }
 
@@ -24,40 +38,92 @@ export interface MeshControllerDeps {
   readonly client: KubernetesClient
   readonly source: Pick<KubernetesProvider, 'raw'>
   readonly mayWrite: () => boolean
+  /** Called when a result of enforced() has changed. */
+  readonly onEnforced: () => void
   readonly onWarning: (message: string) => void
 }
 
 /** Returns undefined without a mesh. @throws {Error} for a person when the addresses in the flags do not fit. */
 export function startMeshController(
   settings: Settings,
-  { client, source, mayWrite, onWarning }: MeshControllerDeps,
+  deps: MeshControllerDeps,
 ): RunningController | undefined {
   if (settings.for !== 'envoy-gateway') return undefined
   const targets = targetsOf(settings)
   if (!targets.ok) throw new Error(targets.error)
+  const { client, source, mayWrite, onWarning } = deps
   const kinds = ENVOY_GATEWAY_KINDS
+  const secret = startProbeSecret({ ...deps, ...probeSecretName(settings) })
+  const probes = createProbeSigns(() => secret.current(), Date.now)
   const mirror = startMirror(client, kinds, settings.namespace, () => controller.look())
+  const gatewayOf = (gateway: GatewayName) =>
+    source.raw(resourceKey('Gateway', gateway.namespace, gateway.name))
+  const { enforcer, prober } = createEnforcer(settings, deps, { mirror, probes, gatewayOf })
+  const openPathsOf = createOpenPathsOf()
+  let state: PipelineState = {}
   const controller = new MeshController({
-    ...{ mirror, kinds, mayWrite, onWarning },
+    ...{ mirror, kinds, mayWrite, onWarning, gatewayOf },
     applier: createApplier(client, kinds),
     mesh: envoyGatewayExport(targets.value),
     label: [`${settings.apiGroup}/controller`, labelOf(settings)],
-    gateway: ({ namespace, name }) => source.raw(resourceKey('Gateway', namespace, name)),
-    onRound: () => undefined,
+    onRound: (round) => enforcer.take(round, openPathsOf(state, round.wanted)),
   })
   return {
-    onRun: ({ provider, translation, failure }) => {
+    probes,
+    enforced: () => enforcer.known(),
+    onRun: (now) => {
+      const { provider, translation, failure } = now
       if (provider?.complete !== true || translation?.mesh === undefined) return
       if (failure !== undefined) return
+      state = now
       const isWhole = provider.problems.every(({ kind = '' }) => HARMLESS.has(kind))
       controller.update({ routes: translation.mesh, isWhole })
     },
-    look: () => controller.look(),
+    look: () => {
+      if (!mayWrite()) enforcer.clear()
+      controller.look()
+    },
     close: async () => {
       mirror.close()
+      secret.close()
+      await prober.close()
       await controller.close()
     },
   }
+}
+
+interface EnforcerParts {
+  readonly mirror: ObjectMirror
+  readonly probes: ProbeSigns
+  readonly gatewayOf: EnforcerDeps['gatewayOf']
+}
+
+function createEnforcer(
+  settings: Settings,
+  { client, source, onEnforced, onWarning }: MeshControllerDeps,
+  { mirror, probes, gatewayOf }: EnforcerParts,
+) {
+  const tell = createEnforcementEvents(settings, { client, source, onWarning })
+  const rules = callRules(tenancyOf(settings), settings.allowAddress, () => [])
+  const prober = new Prober({
+    probe: (target, signal) => probe(target, { signs: probes, rules }, signal),
+    onSweep: () => enforcer.look(),
+    onWarning,
+    now: () => performance.now(),
+  })
+  const enforcer = new Enforcer({
+    ...{ mirror, prober, gatewayOf, onWarning },
+    onChange: (now, before) => {
+      onEnforced()
+      tell(now, before)
+    },
+  })
+  return { enforcer, prober }
+}
+
+function probeSecretName({ environment }: Settings) {
+  const { namespace, name } = leaseOf(environment)
+  return { namespace, name: `${name}-probe` }
 }
 
 /** Kinds whose problems hide no policy, no route and no Gateway. */

@@ -15,6 +15,7 @@ import type { GuardDeps } from '../extproc/webhook/ask-webhooks.js'
 import { isPrivatePeer, type PeerTrust } from '../grpc/peer.js'
 import type { GrpcService } from '../grpc/service.js'
 import type { Logger } from '../logger.js'
+import type { ProbeSigns } from '../probes/probe-signs.js'
 import type { CallRemote } from '../remote/http-call.js'
 import type { WebhookPools } from '../remote/webhook-pools.js'
 import type { Settings } from '../settings.js'
@@ -73,6 +74,8 @@ export interface TableDeps extends CommonDeps {
   readonly budget: BudgetLimits
   readonly decisionLog: Pick<DecisionLogOptions, 'choice' | 'claims'>
   readonly writeDecision: WriteDecision
+  /** Absent: no request is a probe. */
+  readonly probes?: ProbeSigns | undefined
   /** Absent: nothing is traced. */
   readonly tracer?: Tracer | undefined
   /** How to read the route from ext_proc streams without call metadata; absent: these streams fail. */
@@ -82,7 +85,7 @@ export interface TableDeps extends CommonDeps {
 /** Creates ext_authz and ext_proc, in the order in which they must be drained. */
 export function createCheckAndProcess(deps: TableDeps): readonly GrpcService[] {
   const { tables, keySets, callRemote, callPublic, pools, shared, bodies, budget } = deps
-  const { metrics, logger, now, tracer } = deps
+  const { metrics, logger, now, tracer, probes } = deps
   const decisions = createDecisionLog({ write: deps.writeDecision, now, ...deps.decisionLog })
   const check = createCheckService({
     ...keySets,
@@ -92,14 +95,13 @@ export function createCheckAndProcess(deps: TableDeps): readonly GrpcService[] {
     logger,
     decisions,
     metrics: metrics.checks,
-    tracer,
+    ...{ tracer, probes },
   })
   const process = createProcessService({
     table: () => tables.proc,
     callRemote,
     callPublic,
-    tracer,
-    shared,
+    ...{ tracer, probes, shared },
     readFirstMessage: deps.routeKey && readersByMesh[deps.routeKey],
     openStreams: metrics.streams,
     guardrails: { pools, ...bodies, headerBudget: budget, metrics: metrics.guardrails, decisions },

@@ -5,6 +5,7 @@ import { countOpenRoutes, countPolicies, countResources } from '../admin/status-
 import type { RemoteState, WantedDocument } from '../ir/remote-target.js'
 import type { RemoteStore } from '../remote/remote-store.js'
 import type { Envoys } from '../snapshot/envoys.js'
+import type { RunningController } from './mesh-controller.js'
 import type { Pipeline } from './pipeline.js'
 import { resourcesReport } from './report.js'
 
@@ -12,13 +13,18 @@ export interface StateParts {
   readonly pipeline: Pick<Pipeline, 'state'>
   readonly envoys: Envoys
   readonly remote: Pick<RemoteStore, 'state'>
+  readonly mesh?: MeshParts | undefined
 }
 
-export function createStateSource({ pipeline, envoys, remote }: StateParts): StateSource {
+/** What others need of the controller of a mesh. */
+export type MeshParts = Pick<RunningController, 'probes' | 'enforced'>
+
+export function createStateSource({ pipeline, envoys, remote, mesh }: StateParts): StateSource {
   const resources = () => resourcesReport(pipeline.state())
   return {
     resources: () => countResources(resources()),
     policies: () => countPolicies(resources()),
+    enforced: () => [...(mesh?.enforced().values() ?? [])].map(({ isEnforced }) => isEnforced),
     openRoutes: () => countOpenRoutes(resources()),
     envoys: () => envoys.versions(),
     keySets: () => keySetStates(pipeline.state().translation?.wanted ?? [], remote.state()),

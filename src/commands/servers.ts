@@ -63,14 +63,15 @@ function terminalOf({ environment }: Settings, { terminal, out }: CommandIo): Te
   return { ...terminal, hasColour, write: out }
 }
 
-type Source = Pick<AppDeps, 'provider' | 'onRun'>
+type Source = Pick<AppDeps, 'provider' | 'onRun' | 'mesh'>
 
 async function sourceOf(settings: Settings, logger: Logger): Promise<Source> {
   if (settings.kubernetes) {
     // Imported on demand: the Kubernetes library takes half a second to load.
     const { createCluster } = await import('../app/cluster.js')
     const cluster = createCluster(settings, logger)
-    return { provider: cluster.provider, onRun: (state) => cluster.onRun(state) }
+    const { provider, mesh } = cluster
+    return { provider, mesh, onRun: (state) => cluster.onRun(state) }
   }
   const provider = createFileProvider({
     paths: settings.resources,

@@ -20,11 +20,11 @@ export interface ControllerDeps {
   /** Label of the objects that this Gatehouse has applied, and its value. */
   readonly label: readonly [name: string, value: string]
   /** Returns a Gateway as last received. */
-  gateway(name: GatewayName): JsonObject | undefined
+  readonly gatewayOf: (name: GatewayName) => JsonObject | undefined
   /** Whether this replica may write. */
   readonly mayWrite: () => boolean
   /** Called after each round. */
-  readonly onRound: () => void
+  readonly onRound: (state: ControllerState) => void
   /** Logs a sentence. */
   readonly onWarning: (message: string) => void
 }
@@ -85,10 +85,6 @@ export class MeshController {
     this.#timer = setTimeout(() => this.#begin(), pause)
   }
 
-  state(): ControllerState {
-    return this.#state
-  }
-
   async close(): Promise<void> {
     this.#closed = true
     clearTimeout(this.#timer)
@@ -131,7 +127,7 @@ export class MeshController {
       const all = [...wanted.objects.keys()].map((key) => [key, obstacle] as const)
       this.#state = { wanted, problems: new Map(all) }
     }
-    onRound()
+    onRound(this.#state)
   }
 
   /** Applies kind by kind. Resolves to the problems. */
@@ -177,7 +173,7 @@ export class MeshController {
   }
 
   #ownerOf(gateway: GatewayName): JsonObject | undefined {
-    const object = this.#deps.gateway(gateway)
+    const object = this.#deps.gatewayOf(gateway)
     const uid = object && metadataText(object, 'uid')
     return uid === undefined
       ? undefined

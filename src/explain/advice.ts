@@ -171,6 +171,7 @@ const ADVICE: Readonly<Record<Reason, Advise>> = {
   'header-mismatch': say(
     'Take Mcp-Method, Mcp-Name and MCP-Protocol-Version from the body, in the client or the proxy that writes them',
   ),
+  probe: say('Send the request without the header gatehouse-probe'),
   'denied-by-rule': deniedByRule,
   'rule-required': ruleRequired,
   'no-rule-allows': noRuleAllows,

@@ -4,6 +4,7 @@ import type { BudgetLimits } from '../cel/budget.js'
 import type { DecisionLog } from '../decision-log.js'
 import type { LogLimit } from '../log-limit.js'
 import type { Logger } from '../logger.js'
+import type { ProbeSigns } from '../probes/probe-signs.js'
 import type { Tracer } from '../tracing.js'
 import type { AuthzTable } from './authz-table.js'
 import type { BodyLine } from './body-line.js'
@@ -21,6 +22,8 @@ export interface CheckOptions extends FreshKeysOptions {
   readonly table: () => Pick<AuthzTable, 'get'>
   /** Budget that the rules of one check share; default DEFAULT_BUDGET. */
   readonly ruleBudget?: BudgetLimits
+  /** Absent: no header makes a request a probe. */
+  readonly probes?: ProbeSigns | undefined
   readonly logger: Logger
   /** Absent: decisions are not logged. */
   readonly decisions?: DecisionLog

@@ -2,17 +2,19 @@
 
 import { errorKind } from '../errors.js'
 import { createLogLimit, type LogLimit } from '../log-limit.js'
+import type { ProbeSigns } from '../probes/probe-signs.js'
 import { audited } from './audit.js'
 import type { CompiledEntry } from './authz-table.js'
 import { createBodyLine } from './body-line.js'
 import type { CheckCall, CheckContext, CheckOptions } from './check-context.js'
-import { openCheckRequest } from './check-request.js'
+import { type CheckEnvelope, openCheckRequest } from './check-request.js'
 import { encodeDecision } from './check-response.js'
 import { traceCheck } from './check-span.js'
 import { decide } from './decide.js'
 import { type Decision, refuseUnchecked } from './decision.js'
 import { logDecision } from './decision-line.js'
 import { KeyLookUps } from './fresh-keys.js'
+import { type ProbeRefusal, probeRefusal } from './probe-refusal.js'
 
 export type Check = (bytes: Buffer, call: CheckCall) => Uint8Array | Promise<Uint8Array>
 
@@ -34,7 +36,9 @@ export function createCheck(options: CheckOptions): Check {
       const envelope = openCheckRequest(bytes)
       entry = envelope.key === undefined ? undefined : options.table().get(envelope.key)
       if (entry === undefined) return finish(asked, UNKNOWN_ROUTE, undefined, envelope.key)
-      const decision = decide(context, envelope, entry, call)
+      const probe = options.probes && probeRefusalOf(options.probes, envelope, entry)
+      if (probe?.isOwn === true) return encodeDecision(probe.refusal, true)
+      const decision = probe?.refusal ?? decide(context, envelope, entry, call)
       return decision instanceof Promise
         ? finishLate(asked, decision, entry)
         : finish(asked, decision, entry)
@@ -44,6 +48,14 @@ export function createCheck(options: CheckOptions): Check {
     }
   }
 }
+
+/** A route that is only audited refuses nothing. */
+const probeRefusalOf = (
+  probes: ProbeSigns,
+  envelope: CheckEnvelope,
+  { entry: { isAudited, key } }: CompiledEntry,
+): ProbeRefusal | undefined =>
+  isAudited === true ? undefined : probeRefusal(probes, envelope, key)
 
 interface Asked {
   readonly context: CheckContext

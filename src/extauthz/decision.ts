@@ -38,6 +38,7 @@ export type Reason =
   | 'too-many-bodies'
   | 'not-a-message'
   | 'header-mismatch'
+  | 'probe'
   | TokenFault
   | RuleFault
   | PathFault
@@ -179,6 +180,10 @@ export const refuseWithoutKeys: Decision = refusal('key-set-unavailable', NO_KEY
 export const refuseUnchecked = (
   reason: 'unknown-route' | 'malformed-check' | 'deadline' | 'internal-error',
 ): Decision => refusal(reason, UNAVAILABLE)
+
+/** Refuses a probe of a mesh's controller, or a made-up one. header: the proof. */
+export const refuseProbe = (...headers: CheckReply['headers']): Refusal =>
+  refusal('probe', reply(403, 'forbidden', 'Forbidden: probes are never served', headers))
 
 /** A 503 to retry: Envoy has yet to receive the route's new configuration, or other bodies are read first. */
 export const refuseUnread = (reason: 'body-not-sent' | 'too-many-bodies'): Decision =>

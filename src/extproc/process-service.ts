@@ -9,6 +9,7 @@ import { GrpcError, Status } from '../grpc/status.js'
 import { CLIENT_METADATA_KEY, ROUTE_METADATA_KEY } from '../ir/names.js'
 import { createLogLimit, type LogLimit } from '../log-limit.js'
 import type { Logger } from '../logger.js'
+import type { ProbeSigns } from '../probes/probe-signs.js'
 import type { CallRemote } from '../remote/http-call.js'
 import { tracedCall } from '../remote/traced-call.js'
 import { type Trace, TRACEPARENT, type Tracer } from '../tracing.js'
@@ -16,6 +17,7 @@ import { createGuardAudit } from './guard/guard-audit.js'
 import { createGuardProcessor } from './guard/guard-processor.js'
 import { createListsProcessor } from './lists/lists-processor.js'
 import { createMcpGuardProcessor } from './mcp/mcp-guard-processor.js'
+import { withProbes } from './probed-processor.js'
 import type { CompiledProcEntry, ProcTable } from './proc-table.js'
 import { createRelayDeps } from './relay/relay-deps.js'
 import type { NamedStream, ReadFirstMessage } from './route-key.js'
@@ -42,6 +44,8 @@ export interface ProcessServiceDeps {
     GuardDeps,
     'now' | 'isServed' | 'logger' | 'logRefusal' | 'headerBudgetExceeded'
   >
+  /** Absent: no header makes a request a probe. */
+  readonly probes?: ProbeSigns | undefined
   /** Updates gatehouse_open_streams; type: that of the table's entry. */
   readonly openStreams?: { opened(type: string): void; closed(type: string): void }
   /** Milliseconds since the epoch. */
@@ -160,8 +164,10 @@ function createProcessor(
         heldBytes: guardDeps.heldBytes,
         budget: guardDeps.headerBudget ?? DEFAULT_BUDGET,
       })
-    case 'guard':
-      return createGuardProcessor(entry, stream, guardDeps)
+    case 'guard': {
+      const guard = createGuardProcessor(entry, stream, guardDeps)
+      return deps.probes === undefined ? guard : withProbes(guard, stream, deps.probes, entry.key)
+    }
     case 'guard-audit':
       return createGuardAudit(entry, stream, guardDeps)
     case 'mcp-guard':

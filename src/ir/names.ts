@@ -69,6 +69,11 @@ export const routeKey = (
 export const refusedKey = (namespace: string, httpRoute: string): string =>
   `${namespace}/${httpRoute}/refused`
 
+/** Request header of a probe, by which the controller of a mesh finds out whether a route is protected. */
+export const PROBE_HEADER = 'gatehouse-probe'
+/** Response header with the proofs of the servers that were asked about a probe. */
+export const PROBED_HEADER = 'gatehouse-probed'
+
 /** Headers that a sealed route of a mesh requires to reach its backends: set by ext_authz, and by ext_proc as guard. */
 export const SEAL_HEADERS = { authz: 'x-gatehouse-passed', guard: 'x-gatehouse-seen' } as const
 /** The Secret of a namespace with sealed routes, and its member with the value of those headers. */

@@ -28,6 +28,7 @@ export function servedMeshChecks({
   routeKey,
   connect,
   kubernetes,
+  workers,
 }: FlagValues): readonly string[] {
   if (mesh === 'envoy')
     return ['--for envoy belongs to translate: serve answers such an Envoy without it']
@@ -36,6 +37,8 @@ export function servedMeshChecks({
     return ['--connect belongs to --kubernetes with --for envoy-gateway']
   if (isController && connect === undefined)
     return ['--connect is missing; expected where the Envoys of the mesh reach Gatehouse']
+  if (isController && workers !== 1)
+    return ['--workers must be 1 for --kubernetes with --for: workers answer no probes']
   if (isController && routeKey === undefined)
     return ['--for envoy-gateway with --kubernetes needs --route-key envoy-gateway']
   return routeKey !== undefined && mesh !== routeKey

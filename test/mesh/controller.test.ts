@@ -5,8 +5,10 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { AnyObject } from '../kubernetes/support/api-call.js'
 import { ADDRESS, type ApiServer, startApiServer } from '../kubernetes/support/api-server.js'
 import { type Replica, startReplica } from '../kubernetes/support/replica.js'
+import { rolesFor } from '../kubernetes/support/roles.js'
 import { type Backend, startBackend } from '../support/backend.js'
 import { eventually } from '../support/eventually.js'
+import { both } from '../support/guardrails.js'
 import { bearer, send } from '../support/http.js'
 import { proxyPolicy } from '../support/resources.js'
 import { keySet, newKey, signToken } from '../support/tokens.js'
@@ -44,7 +46,7 @@ const protect = (name: string): object =>
 const start = async (name: string, grpc = GRPC, closed = CLOSED): Promise<Replica> =>
   startReplica({
     name,
-    kubeconfig: await api.kubeconfig(),
+    kubeconfig: await api.kubeconfig('guest'),
     grpc,
     flags: [
       ...['--for', 'envoy-gateway', '--route-key', 'envoy-gateway'],
@@ -60,12 +62,13 @@ beforeAll(async () => {
   await eventually(() =>
     api.apply(
       { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'envoy-gateway-system' } },
-      ...gatewayDocumentsFor(PORT),
+      ...gatewayDocumentsFor(PORT, { addresses: [{ type: 'IPAddress', value: ADDRESS }] }),
       route('app', '/app', 'app', toBackend()),
       route('public', '/public', 'app', toBackend()),
       ...serviceTo('app', backend.port),
     ),
   )
+  await api.apply(...rolesFor('guest', { mesh: 'envoy-gateway' }))
   mesh = await startEnvoyGateway(api)
   await answers('/public', 200)
   replica = await start('one')
@@ -90,6 +93,103 @@ const answers = (path: string, status: number): Promise<void> =>
   }, PATIENCE)
 
 const securityPolicy = (name = 'gatehouse-app') => api.get(ENVOY_GATEWAY, 'SecurityPolicy', name)
+
+/** Waits until the condition Enforced of a policy is this. */
+const enforced = (condition: object, name = 'app'): Promise<void> =>
+  eventually(async () => {
+    const { status } = await api.get('policy.gatehouse.dev/v1alpha1', 'ProxyPolicy', name)
+    expect(status).toMatchObject({
+      ancestors: [
+        {
+          conditions: expect.arrayContaining([
+            expect.objectContaining({ type: 'Enforced', ...condition }),
+          ]) as unknown,
+        },
+      ],
+    })
+  }, PATIENCE)
+
+const YES = { status: 'True', reason: 'Enforced' }
+
+test('a policy is enforced when the mesh has accepted it and a probe has proven it', async () => {
+  await enforced(YES)
+  const before = backend.requests.length
+  expect(await replica.metrics()).toContain('gatehouse_enforced_policies{enforced="true"} 1')
+  expect(backend.requests.length).toBe(before)
+})
+
+/** The policy of a route that webhooks guard and nobody needs a token for. */
+const guard = (name: string): object => ({
+  apiVersion: 'policy.gatehouse.dev/v1alpha1',
+  kind: 'ProxyPolicy',
+  metadata: { name: `${name}-guard` },
+  spec: {
+    targetRefs: [{ group: 'gateway.networking.k8s.io', kind: 'HTTPRoute', name }],
+    backend: {
+      ai: {
+        promptGuard: both({
+          webhook: { backendRef: { kind: 'Service', name: 'app', port: backend.port } },
+        }),
+      },
+    },
+  },
+})
+
+test('guards are proven too, behind a check and without one', async () => {
+  await api.apply(guard('public'), guard('app'))
+  await enforced(YES, 'public-guard')
+  await enforced(YES, 'app-guard')
+  await enforced(YES)
+  await api.delete(guard('public'), guard('app'))
+})
+
+/** Its name is before that of Gatehouse's: of two that were created in one second, the first by name is in force. */
+const older = {
+  apiVersion: ENVOY_GATEWAY,
+  kind: 'SecurityPolicy',
+  metadata: { name: 'earlier' },
+  spec: {
+    targetRefs: [{ group: 'gateway.networking.k8s.io', kind: 'HTTPRoute', name: 'app' }],
+    cors: { allowOrigins: ['https://app.example'] },
+  },
+}
+
+test('an older policy on the route is named, and is a warning Event', async () => {
+  await enforced(YES)
+  await api.apply(older)
+  await api.delete(await securityPolicy())
+  const message = expect.stringContaining('SecurityPolicy default/earlier') as unknown
+  await enforced({ status: 'False', reason: 'NotAccepted', message })
+  await eventually(async () => {
+    const events = await api.call('GET', '/apis/events.k8s.io/v1/namespaces/default/events')
+    expect((events as { readonly items?: unknown }).items).toContainEqual(
+      expect.objectContaining({
+        type: 'Warning',
+        regarding: expect.objectContaining({ kind: 'ProxyPolicy', name: 'app' }) as unknown,
+      }),
+    )
+  }, PATIENCE)
+  expect(await replica.metrics()).toContain('gatehouse_enforced_policies{enforced="false"} 1')
+  await api.delete(older)
+  await enforced(YES)
+})
+
+test('a narrower route without a policy is named', async () => {
+  const narrower = route('narrower', '/app/files', 'app', toBackend())
+  await enforced(YES)
+  await api.apply(narrower)
+  const message = expect.stringContaining('HTTPRoute default/narrower') as unknown
+  await enforced({ status: 'False', reason: 'Bypassed', message })
+  await api.delete(narrower)
+  await enforced(YES)
+})
+
+test('a made-up probe is refused, and proves nothing', async () => {
+  const headers = { 'gatehouse-probe': 'abc.def' }
+  const answer = await send(ORIGIN, '/app', { headers })
+  expect(answer.status).toBe(403)
+  expect(answer.headers['gatehouse-probed']).toBeUndefined()
+})
 
 test('a policy protects its route, and others go on', async () => {
   const token = await signToken({ key, claims: { iss: ISSUER } })
@@ -130,6 +230,10 @@ test('a policy that the mesh cannot carry closes its route', async () => {
   )
   await answers('/app', 503)
   expect((await send(ORIGIN, '/public')).status).toBe(200)
+})
+
+test('the roles of the chart are enough', () => {
+  expect(replica.log()).not.toMatch(/cannot (be|get|list|watch|create|patch|update|delete)/)
 })
 
 test('an object of another manager with the same name stays as it is', async () => {

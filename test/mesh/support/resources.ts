@@ -10,8 +10,11 @@ export const PORT = 8080
 
 const named = (name: string): object => ({ name, namespace: 'default' })
 
-/** port: where the Gateway listens. */
-export const gatewayDocumentsFor = (port: number): readonly object[] => [
+/**
+ * @param port where the Gateway listens.
+ * @param more further fields of its spec.
+ */
+export const gatewayDocumentsFor = (port: number, more: object = {}): readonly object[] => [
   {
     apiVersion: GATEWAY_API,
     kind: 'GatewayClass',
@@ -34,6 +37,7 @@ export const gatewayDocumentsFor = (port: number): readonly object[] => [
         parametersRef: { group: 'gateway.envoyproxy.io', kind: 'EnvoyProxy', name: 'proxy' },
       },
       listeners: [{ name: 'http', protocol: 'HTTP', port }],
+      ...more,
     },
   },
 ]

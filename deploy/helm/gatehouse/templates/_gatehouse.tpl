@@ -19,6 +19,15 @@
 {{- if ne (toString .Values.workers) "1" }}
 - --workers={{ .Values.workers }}
 {{- end }}
+{{- if .Values.mesh }}
+{{- if or (ne .Values.mode "central") .Values.tls.secretName (ne (toString .Values.workers) "1") }}
+{{- fail "mesh: expected mode central, no tls.secretName, and workers 1" }}
+{{- end }}
+- --for={{ .Values.mesh }}
+- --route-key={{ .Values.mesh }}
+- --connect={{ include "gatehouse.host" . }}:18000
+- --closed=0.0.0.0:18009
+{{- end }}
 {{- if .Values.requirePolicy }}
 - --require-policy
 {{- end }}
@@ -63,6 +72,9 @@ env:
 ports:
   {{- if eq .Values.mode "central" }}
   - { name: grpc, containerPort: 18000 }
+  {{- end }}
+  {{- if .Values.mesh }}
+  - { name: closed, containerPort: 18009 }
   {{- end }}
   - { name: admin, containerPort: 18001 }
 # Ready: everything was read once and is published.

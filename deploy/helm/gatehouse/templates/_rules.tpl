@@ -16,8 +16,21 @@
   verbs: [list, watch]
 # Whether they are in force.
 - apiGroups: [gateway.networking.k8s.io]
-  resources: [gateways/status, httproutes/status, backendtlspolicies/status]
+  resources: [{{ if not .Values.mesh }}gateways/status, httproutes/status, {{ end }}backendtlspolicies/status]
   verbs: [update]
+{{- if eq .Values.mesh "envoy-gateway" }}
+# What the Envoys of the mesh need: whether it is in force, and who else claims a route.
+- apiGroups: [gateway.envoyproxy.io]
+  resources: [backends, clienttrafficpolicies, securitypolicies, envoyextensionpolicies, backendtrafficpolicies]
+  verbs: [list, watch, create, patch, delete]
+- apiGroups: [gateway.networking.k8s.io]
+  resources: [httproutes, referencegrants, backendtlspolicies]
+  verbs: [create, patch, delete]
+# That a policy is no longer enforced.
+- apiGroups: [events.k8s.io]
+  resources: [events]
+  verbs: [create]
+{{- end }}
 # The ports of backends.
 - apiGroups: [""]
   resources: [services]
@@ -46,10 +59,12 @@
   resourceNames: {{ toJson . }}
   {{- end }}
   verbs: [list, watch]
+{{- if not .Values.mesh }}
 # That the class is accepted.
 - apiGroups: [gateway.networking.k8s.io]
   resources: [gatewayclasses/status]
   verbs: [update]
+{{- end }}
 {{- end -}}
 
 {{- define "gatehouse.subjects" -}}

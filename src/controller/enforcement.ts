@@ -1,0 +1,131 @@
+// Decides for each ProxyPolicy whether the mesh enforces it. Pure: reads what was applied, what the mesh says about it, and
+// what probes have proven.
+
+import type { JsonObject } from '../ir/json.js'
+import type { GatewayName } from '../ir/status.js'
+import type { Work } from '../turns.js'
+import { acceptanceProblem, rivalsOf } from './acceptance.js'
+import type { ControllerState } from './controller.js'
+import type { OpenPaths } from './open-paths.js'
+import { type ProbeTarget, probeTargets } from './probe-targets.js'
+import type { RouteNeeds } from './wanted.js'
+
+/** Whether a ProxyPolicy is enforced, as its condition says it. */
+export interface Enforcement {
+  readonly isEnforced: boolean
+  readonly reason: EnforcementReason
+  readonly message: string
+}
+
+export type EnforcementReason =
+  'Enforced' | 'NotSupported' | 'NotApplied' | 'NotAccepted' | 'Bypassed' | 'NotProven'
+
+export interface EnforcementSources {
+  /** Returns an object of the mesh as last received, by its key. */
+  objectOf(key: string): JsonObject | undefined
+  ofKind(kind: string): Iterable<readonly [string, JsonObject]>
+  gatewayOf(name: GatewayName): JsonObject | undefined
+  /** As Prober.problemOf. */
+  probeProblem(target: ProbeTarget): string | undefined
+  readonly openPaths: OpenPaths
+}
+
+/** A problem of one route. */
+interface Finding {
+  readonly reason: Exclude<EnforcementReason, 'Enforced'>
+  readonly message: string
+}
+
+/** Returns the enforcement by NAMESPACE/NAME of each policy on a route that is not only audited. */
+export function* enforcementWork(
+  { wanted, problems }: Pick<ControllerState, 'wanted' | 'problems'>,
+  sources: EnforcementSources,
+): Work<ReadonlyMap<string, Enforcement>> {
+  const findings = new Map<string, Finding[]>()
+  for (const needs of wanted.routes) {
+    if (isOnlyAudited(needs)) continue
+    const found = findingOf(needs, problems, sources)
+    for (const policy of needs.route.policies) {
+      const all = findings.get(policy) ?? []
+      if (found !== undefined) all.push(found)
+      findings.set(policy, all)
+    }
+    yield
+  }
+  return new Map([...findings].map(([policy, all]) => [policy, enforcementOf(all)]))
+}
+
+const isOnlyAudited = ({ route, problems }: RouteNeeds): boolean =>
+  problems.length > 0
+    ? route.isRefused !== true && route.authz?.isAudited === true
+    : route.authz?.isAudited === true && !route.isGuarded
+
+/** Findings in a message. */
+const MOST = 3
+
+function enforcementOf(findings: readonly Finding[]): Enforcement {
+  const [first] = findings
+  if (first === undefined)
+    return { isEnforced: true, reason: 'Enforced', message: 'The mesh enforces it on all routes' }
+  const lines = findings.slice(0, MOST).map(({ message }) => message)
+  const more = findings.length - lines.length
+  return {
+    isEnforced: false,
+    reason: first.reason,
+    message: [...lines, ...(more > 0 ? [`${more} more routes`] : [])].join('\n'),
+  }
+}
+
+function findingOf(
+  needs: RouteNeeds,
+  problems: ReadonlyMap<string, string>,
+  sources: EnforcementSources,
+): Finding | undefined {
+  const { route } = needs
+  const name = `HTTPRoute ${route.namespace}/${route.name}`
+  const [unsupported] = needs.problems
+  if (unsupported !== undefined)
+    return {
+      reason: 'NotSupported',
+      message: needs.needs.length === 0 ? unsupported : `${unsupported}; it answers 503`,
+    }
+  const [unapplied] = needs.needs.flatMap((key) => problems.get(key) ?? [])
+  if (unapplied !== undefined) return { reason: 'NotApplied', message: unapplied }
+  const [unaccepted] = needs.needs.flatMap((key) => notAccepted(key, route.gateways, sources) ?? [])
+  if (unaccepted !== undefined) return { reason: 'NotAccepted', message: unaccepted }
+  const bypass = sources.openPaths.below(route)
+  if (bypass !== undefined) return { reason: 'Bypassed', message: `${name}: ${bypass}` }
+  const unproven = notProven(needs, sources)
+  return unproven === undefined
+    ? undefined
+    : { reason: 'NotProven', message: `${name}: ${unproven}` }
+}
+
+function notAccepted(
+  key: string,
+  gateways: readonly GatewayName[],
+  sources: EnforcementSources,
+): string | undefined {
+  const [kind = '', namespace = '', name = ''] = key.split('/')
+  const object = sources.objectOf(key)
+  const what = `${kind} ${namespace}/${name}`
+  if (object === undefined) return `${what} is not there`
+  const problem = acceptanceProblem(kind, object, gateways)
+  if (problem === undefined) return undefined
+  const rivals = rivalsOf(kind, object, sources.ofKind(kind))
+  const beside = rivals.length === 0 ? '' : ` (beside it: ${rivals.join(', ')})`
+  return `${what} is not in force: ${problem}${beside}`
+}
+
+function notProven({ route }: RouteNeeds, sources: EnforcementSources): string | undefined {
+  const targets = probeTargets(route, (gateway) => sources.gatewayOf(gateway))
+  const missed = route.gateways.find(
+    ({ namespace, name }) =>
+      !targets.some(({ gateway }) => gateway.namespace === namespace && gateway.name === name),
+  )
+  if (missed !== undefined)
+    return `no probe can be sent: Gateway ${missed.namespace}/${missed.name} has no address in its status, or no match of the route is known to match a request`
+  return targets
+    .map((target) => sources.probeProblem(target))
+    .find((problem) => problem !== undefined)
+}

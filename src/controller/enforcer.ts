@@ -1,0 +1,104 @@
+// Keeps the enforcement of all policies up to date: after each round of the controller, and after each sweep of probes.
+
+import { errorText } from '../errors.js'
+import type { JsonObject } from '../ir/json.js'
+import type { GatewayName } from '../ir/status.js'
+import type { ObjectMirror } from '../resources/kubernetes/mirror.js'
+import { runInTurns } from '../turns.js'
+import type { ControllerState } from './controller.js'
+import { type Enforcement, enforcementWork } from './enforcement.js'
+import type { OpenPaths } from './open-paths.js'
+import { probeTargets } from './probe-targets.js'
+import type { Prober } from './prober.js'
+
+export interface EnforcerDeps {
+  readonly mirror: ObjectMirror
+  readonly prober: Prober
+  readonly gatewayOf: (name: GatewayName) => JsonObject | undefined
+  /** Called with all results when one has changed. */
+  readonly onChange: (
+    now: ReadonlyMap<string, Enforcement>,
+    before: ReadonlyMap<string, Enforcement>,
+  ) => void
+  readonly onWarning: (message: string) => void
+}
+
+export class Enforcer {
+  readonly #deps: EnforcerDeps
+  #state: ControllerState | undefined
+  #openPaths: OpenPaths = { below: () => undefined }
+  #known: ReadonlyMap<string, Enforcement> = new Map()
+  #running: Promise<void> | undefined
+  #isStale = false
+
+  constructor(deps: EnforcerDeps) {
+    this.#deps = deps
+  }
+
+  /** Takes the state after a round of the controller. */
+  take(state: ControllerState, openPaths: OpenPaths): void {
+    this.#state = state
+    this.#openPaths = openPaths
+    const { prober, gatewayOf } = this.#deps
+    prober.setTargets(
+      state.wanted.routes
+        .filter(({ problems }) => problems.length === 0)
+        .flatMap(({ route }) => probeTargets(route, gatewayOf)),
+    )
+    this.look()
+  }
+
+  /** Forgets everything: another replica reports now. */
+  clear(): void {
+    this.#state = undefined
+    this.#known = new Map()
+    this.#deps.prober.setTargets([])
+  }
+
+  known(): ReadonlyMap<string, Enforcement> {
+    return this.#known
+  }
+
+  look(): void {
+    if (this.#running !== undefined) {
+      this.#isStale = true
+      return
+    }
+    this.#isStale = false
+    this.#running = this.#round()
+      .catch((error: unknown) =>
+        this.#deps.onWarning(`the state of policies cannot be determined: ${errorText(error)}`),
+      )
+      .finally(() => {
+        this.#running = undefined
+        if (this.#isStale) this.look()
+      })
+  }
+
+  async #round(): Promise<void> {
+    const state = this.#state
+    if (state === undefined) return
+    const { mirror, prober, gatewayOf, onChange } = this.#deps
+    const found = await runInTurns(
+      enforcementWork(state, {
+        objectOf: (key) => mirror.get(key),
+        ofKind: (kind) => mirror.ofKind(kind),
+        gatewayOf,
+        probeProblem: (target) => prober.problemOf(target),
+        openPaths: this.#openPaths,
+      }),
+    )
+    if (this.#state === undefined) return
+    const before = this.#known
+    const now = new Map([...found].map(([key, each]) => [key, kept(before.get(key), each)]))
+    this.#known = now
+    if (now.size !== before.size || [...now].some(([key, each]) => before.get(key) !== each))
+      onChange(now, before)
+  }
+}
+
+/** Returns the previous object if it says the same. */
+const kept = (before: Enforcement | undefined, now: Enforcement): Enforcement =>
+  before !== undefined && before.reason === now.reason && before.message === now.message
+    ? before
+    : now

@@ -1,0 +1,142 @@
+// Makes the requests that probe a protected HTTPRoute: one for each match of its rules, host name, listener and address of
+// its Gateways. Pure.
+
+import type { JsonObject } from '../ir/json.js'
+import type { MeshParent, MeshRoute } from '../ir/mesh-route.js'
+import { routeKey } from '../ir/names.js'
+import type { GatewayName } from '../ir/status.js'
+import { memberOf, objectsOf, textOf } from './json-members.js'
+
+/** A request that Gatehouse must refuse. */
+export interface ProbeTarget {
+  /** Identifies it among all. */
+  readonly id: string
+  readonly gateway: GatewayName
+  readonly address: string
+  readonly port: number
+  readonly isTls: boolean
+  readonly host: string
+  readonly path: string
+  readonly method: string
+  readonly headers: Readonly<Record<string, string>>
+  /** Keys that the servers must be asked with; absent: the server is not asked. */
+  readonly keys: { readonly authz?: string; readonly proc?: string }
+}
+
+/** Most targets of one route. */
+const MOST = 64
+
+/** @param gatewayOf returns a Gateway as received. */
+export function probeTargets(
+  route: MeshRoute,
+  gatewayOf: (name: GatewayName) => JsonObject | undefined,
+): readonly ProbeTarget[] {
+  const { authz, isGuarded } = route
+  const isProtected = authz !== undefined && authz.isAudited !== true
+  if (!isProtected && !isGuarded) return []
+  const requests = requestsOf(route)
+  return route.gateways
+    .flatMap((gateway) => placesOf(route, gateway, gatewayOf(gateway) ?? {}))
+    .flatMap((place) =>
+      requests.map(({ rule, ...request }): ProbeTarget => ({
+        ...place,
+        ...request,
+        id: JSON.stringify([route.namespace, route.name, place, request]),
+        keys: {
+          ...(isProtected ? { authz: authz.key } : {}),
+          ...(isGuarded ? { proc: routeKey(route.namespace, route.name, rule) } : {}),
+        },
+      })),
+    )
+    .slice(0, MOST)
+}
+
+type Place = Pick<ProbeTarget, 'gateway' | 'address' | 'port' | 'isTls' | 'host'>
+
+function placesOf(route: MeshRoute, gateway: GatewayName, object: JsonObject): readonly Place[] {
+  const addresses = addressesOf(object)
+  const listeners = objectsOf(memberOf(object, 'spec'), 'listeners').filter(
+    (listener) => isServed(listener) && parentsOf(route, gateway).some(takes(listener)),
+  )
+  return listeners.flatMap(({ port, protocol, hostname }) =>
+    hostsOf(route.hostnames, textOf(hostname)).flatMap((host) =>
+      addresses.map((address) => ({
+        ...{ gateway, address, port: Number(port), isTls: protocol === 'HTTPS' },
+        host: host ?? address,
+      })),
+    ),
+  )
+}
+
+/** Those that its controller reports; else those that its author asks for. */
+function addressesOf(gateway: JsonObject): readonly string[] {
+  const [reported, asked] = ['status', 'spec'].map((part) =>
+    objectsOf(memberOf(gateway, part), 'addresses').flatMap(({ value }) => textOf(value) ?? []),
+  )
+  return (reported?.length ?? 0) > 0 ? (reported ?? []) : (asked ?? [])
+}
+
+const isServed = ({ protocol }: JsonObject): boolean => protocol === 'HTTP' || protocol === 'HTTPS'
+
+const parentsOf = (route: MeshRoute, { namespace, name }: GatewayName): readonly MeshParent[] =>
+  route.parents.filter(
+    (parent) => parent.name === name && (parent.namespace ?? route.namespace) === namespace,
+  )
+
+const takes =
+  (listener: JsonObject) =>
+  ({ sectionName, port }: MeshParent): boolean =>
+    (sectionName === undefined || sectionName === listener['name']) &&
+    (port === undefined || port === listener['port'])
+
+/** Returns the hosts of requests that both take; undefined: any host will do. */
+function hostsOf(
+  hostnames: readonly string[],
+  listener: string | undefined,
+): readonly (string | undefined)[] {
+  if (hostnames.length === 0) return [listener === undefined ? undefined : exampleOf(listener)]
+  return hostnames.flatMap((hostname) => {
+    if (listener === undefined || isWithin(hostname, listener)) return [exampleOf(hostname)]
+    return isWithin(listener, hostname) ? [exampleOf(listener)] : []
+  })
+}
+
+const exampleOf = (hostname: string): string => hostname.replace(/^\*\./, 'gatehouse-probe.')
+
+const isWithin = (inner: string, outer: string): boolean =>
+  inner === outer || (outer.startsWith('*.') && inner.replace(/^\*/, '').endsWith(outer.slice(1)))
+
+interface ProbeRequest extends Pick<ProbeTarget, 'path' | 'method' | 'headers'> {
+  readonly rule: number
+}
+
+function requestsOf({ rules }: MeshRoute): readonly ProbeRequest[] {
+  return rules.flatMap(({ matches }, rule) =>
+    (matches.length === 0 ? [{}] : (matches as unknown as readonly JsonObject[])).flatMap(
+      (match) => {
+        const request = requestOf(match)
+        return request === undefined ? [] : [{ rule, ...request }]
+      },
+    ),
+  )
+}
+
+/** Returns undefined for a match with a regular expression: no request is known to match it. */
+function requestOf(match: JsonObject): Omit<ProbeRequest, 'rule'> | undefined {
+  const { type = 'PathPrefix', value = '/' } = memberOf(match, 'path')
+  const headers = objectsOf(match, 'headers')
+  const query = objectsOf(match, 'queryParams')
+  const hasPattern = [...headers, ...query].some((each) => each['type'] === 'RegularExpression')
+  if (type === 'RegularExpression' || hasPattern || typeof value !== 'string') return undefined
+  const search = new URLSearchParams(query.map(pairOf)).toString()
+  return {
+    path: search === '' ? value : `${value}?${search}`,
+    method: textOf(match['method']) ?? 'GET',
+    headers: Object.fromEntries(headers.map(pairOf)),
+  }
+}
+
+const pairOf = ({ name, value }: JsonObject): [string, string] => [
+  textOf(name) ?? '',
+  textOf(value) ?? '',
+]

@@ -1,0 +1,145 @@
+// Sends one probe and judges its answer.
+
+import { lookup } from 'node:dns/promises'
+import { request as httpRequest } from 'node:http'
+import { request as httpsRequest } from 'node:https'
+import { isIP, type LookupFunction } from 'node:net'
+import type { AddressRules } from '../addresses/address-rules.js'
+import { errorText } from '../errors.js'
+import { PROBE_HEADER, PROBED_HEADER } from '../ir/names.js'
+import {
+  aboutRequest,
+  isSameText,
+  type ProbeSigns,
+  readProbeAnswer,
+} from '../probes/probe-signs.js'
+import type { ProbeTarget } from './probe-targets.js'
+
+/** Result of a probe: refused by Gatehouse; answered by anything else; or not answered. */
+export type ProbeResult =
+  | { readonly type: 'proven' }
+  | { readonly type: 'unproven'; readonly problem: string }
+  | { readonly type: 'silent'; readonly problem: string }
+
+const TIMEOUT_MS = 3_000
+
+export interface ProbeDeps {
+  readonly signs: ProbeSigns
+  /** Whoever writes a Gateway chooses the addresses that are probed. */
+  readonly rules: AddressRules
+  /** Timeout of a whole probe in milliseconds; absent: the default. */
+  readonly timeoutMs?: number
+}
+
+/** Never rejects. signal: aborts the probe. */
+export async function probe(
+  target: ProbeTarget,
+  deps: ProbeDeps,
+  signal: AbortSignal,
+): Promise<ProbeResult> {
+  const { signs } = deps
+  const question = signs.ask()
+  if (question === undefined)
+    return { type: 'silent', problem: 'the secret of probes is not known' }
+  try {
+    const { status, answer } = await send(target, deps, question, signal)
+    return judge(target, signs, question, { status, answer })
+  } catch (error) {
+    return { type: 'silent', problem: `no answer from ${placeOf(target)}: ${errorText(error)}` }
+  }
+}
+
+interface Answer {
+  readonly status: number
+  /** The header with the proofs. */
+  readonly answer: string
+}
+
+const send = (
+  target: ProbeTarget,
+  { rules, timeoutMs = TIMEOUT_MS }: ProbeDeps,
+  question: string,
+  signal: AbortSignal,
+): Promise<Answer> =>
+  new Promise((resolve, reject) => {
+    const { address, port, isTls, host, path, method, headers } = target
+    if (isIP(address) !== 0) expectAllowed(rules, address, port)
+    const options = {
+      ...{ host: address, port, path, method, agent: false },
+      lookup: allowedLookup(rules, port),
+      headers: { ...headers, host, [PROBE_HEADER]: question },
+      signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+    }
+    // Whoever answers must prove itself by the secret, so its certificate does not matter.
+    const tls = { rejectUnauthorized: false, ...(isIP(host) === 0 ? { servername: host } : {}) }
+    const sent = isTls ? httpsRequest({ ...options, ...tls }) : httpRequest(options)
+    sent.on('error', reject)
+    sent.on('response', (response) => {
+      const answer = response.headers[PROBED_HEADER]
+      resolve({
+        status: response.statusCode ?? 0,
+        answer: typeof answer === 'string' ? answer : '',
+      })
+      response.on('error', () => undefined)
+      response.destroy()
+    })
+    sent.end()
+  })
+
+/** @throws {Error} when the address is forbidden. */
+function expectAllowed({ refusalOf }: AddressRules, ip: string, port: number): void {
+  const refusal = refusalOf(ip, port)
+  if (refusal !== undefined) throw new Error(`${ip} is ${refusal}, which --allow-address permits`)
+}
+
+/** Resolves a host name to an address that is allowed. */
+const allowedLookup =
+  (rules: AddressRules, port: number): LookupFunction =>
+  (hostname, options, done) => {
+    lookup(hostname, options).then(
+      (found) => {
+        const all = Array.isArray(found) ? found : [found]
+        try {
+          for (const { address } of all) expectAllowed(rules, address, port)
+        } catch (error) {
+          done(error as Error, '')
+          return
+        }
+        const [first] = all
+        if (options.all === true) done(null, all)
+        else done(null, first?.address ?? '', first?.family)
+      },
+      (error: unknown) => done(error as Error, ''),
+    )
+  }
+
+function judge(
+  target: ProbeTarget,
+  signs: ProbeSigns,
+  question: string,
+  { status, answer }: Answer,
+): ProbeResult {
+  const { keys, host, path } = target
+  const read = readProbeAnswer(answer)
+  const lacks = [
+    ...lackOf('ext_authz', keys.authz && aboutRequest(keys.authz, host, path)),
+    ...lackOf('ext_proc', keys.proc && [keys.proc]),
+  ]
+  function lackOf(
+    role: 'ext_authz' | 'ext_proc',
+    about: readonly string[] | '' | undefined,
+  ): readonly string[] {
+    if (about === undefined || about === '') return []
+    const wanted = signs.prove(question, role, about)
+    const isProven =
+      read?.question === question && wanted !== undefined && isSameText(read.proofs[role], wanted)
+    return isProven ? [] : [role]
+  }
+  if (lacks.length === 0) return { type: 'proven' }
+  const problem = `${placeOf(target)} answered ${status} to ${target.method} ${path} without ${lacks.join(' and ')}`
+  // Envoy itself answers so if it cannot reach Gatehouse: the route is closed.
+  return { type: status >= 500 ? 'silent' : 'unproven', problem }
+}
+
+const placeOf = ({ address, port, host }: ProbeTarget): string =>
+  host === address ? `${address}:${port}` : `${address}:${port} (${host})`

@@ -1,0 +1,150 @@
+// Probes of a mesh's routes: what counts as protected, and answers that hang, break off or are made up.
+
+import { once } from 'node:events'
+import { createServer, type RequestListener, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, describe, expect, test } from 'vitest'
+import { createAddressRules } from '../../src/addresses/address-rules.js'
+import { probe, type ProbeResult } from '../../src/controller/probe.js'
+import type { ProbeTarget } from '../../src/controller/probe-targets.js'
+import { Prober } from '../../src/controller/prober.js'
+import { aboutRequest, createProbeSigns } from '../../src/probes/probe-signs.js'
+
+const signs = createProbeSigns(() => new Uint8Array(32).fill(1), Date.now)
+const allowed = [{ network: '127.0.0.1', prefix: 32 }]
+const rules = createAddressRules({ scope: 'host', own: new Set(), allowed })
+
+let server: Server | undefined
+
+afterEach(() => {
+  server?.closeAllConnections()
+  server?.close()
+})
+
+async function served(listener: RequestListener): Promise<ProbeTarget> {
+  server = createServer(listener)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return targetAt((server.address() as AddressInfo).port)
+}
+
+const targetAt = (port: number, address = '127.0.0.1'): ProbeTarget => ({
+  ...{ id: 'one', gateway: { namespace: 'default', name: 'eg' }, address, port, isTls: false },
+  ...{ host: 'app.example', path: '/app', method: 'GET', headers: { 'x-a': 'b' } },
+  keys: { authz: 'default/app/0' },
+})
+
+const ask = (target: ProbeTarget, signal = new AbortController().signal): Promise<ProbeResult> =>
+  probe(target, { signs, rules }, signal)
+
+const about = aboutRequest('default/app/0', 'app.example', '/app')
+
+/** Answers as Gatehouse does behind an Envoy. */
+const proving: RequestListener = (request, response) => {
+  const question = String(request.headers['gatehouse-probe'])
+  const proof = signs.prove(question, 'ext_authz', about) ?? '-'
+  response.writeHead(403, { 'gatehouse-probed': `${question} ${proof} -` }).end()
+}
+
+describe('a probe', () => {
+  test('is proven by the refusal of Gatehouse, and only if every server was asked', async () => {
+    const target = await served(proving)
+    expect(await ask(target)).toEqual({ type: 'proven' })
+    const guarded = { ...target, keys: { ...target.keys, proc: 'default/app/0' } }
+    expect(await ask(guarded)).toMatchObject({
+      type: 'unproven',
+      problem: expect.stringContaining('without ext_proc') as unknown,
+    })
+  })
+
+  test('is unproven by an answer of anything else, and by a proof of an earlier question', async () => {
+    const earlier = signs.ask() ?? ''
+    const old = `${earlier} ${signs.prove(earlier, 'ext_authz', about) ?? ''} -`
+    const target = await served((_, response) => {
+      response.writeHead(200, { 'gatehouse-probed': old }).end('open')
+    })
+    expect(await ask(target)).toMatchObject({ type: 'unproven' })
+  })
+
+  test('has no answer if Envoy cannot reach Gatehouse', async () => {
+    const target = await served((_, response) => {
+      response.writeHead(503).end()
+    })
+    expect(await ask(target)).toMatchObject({ type: 'silent' })
+  })
+
+  test('has no answer if the connection breaks, or nobody listens', async () => {
+    const target = await served((request) => request.socket.destroy())
+    expect(await ask(target)).toMatchObject({ type: 'silent' })
+    expect(await ask(targetAt(9))).toMatchObject({ type: 'silent' })
+  })
+
+  test('has no answer if the answer hangs past its deadline', async () => {
+    const target = await served(() => undefined)
+    const { signal } = new AbortController()
+    expect(await probe(target, { signs, rules, timeoutMs: 1 }, signal)).toMatchObject({
+      type: 'silent',
+    })
+  })
+
+  test('ends when it is cancelled while an answer hangs', async () => {
+    const ending = new AbortController()
+    const target = await served(() => {
+      ending.abort()
+    })
+    expect(await ask(target, ending.signal)).toMatchObject({ type: 'silent' })
+  })
+
+  test('goes to no address that the operator has not allowed', async () => {
+    expect(await ask(targetAt(80, '169.254.169.254'))).toMatchObject({
+      problem: expect.stringContaining('a link-local address') as unknown,
+    })
+  })
+})
+
+describe('the prober', () => {
+  test.each([
+    ['proven', { type: 'proven' }, undefined],
+    ['open', { type: 'unproven', problem: 'answered 200' }, 'answered 200'],
+    ['silent', { type: 'silent', problem: 'no answer' }, 'no answer'],
+  ] as const)('says of a target that is %s what is wrong with it', async (_, result, problem) => {
+    const target = targetAt(1)
+    const prober = await swept(() => result)
+    expect(prober.problemOf(target)).toBe(problem)
+    await prober.close()
+  })
+
+  test('counts a proof for a minute if later probes have no answer', async () => {
+    let now = 0
+    let result: ProbeResult = { type: 'proven' }
+    const prober = await swept(
+      () => result,
+      () => now,
+    )
+    result = { type: 'silent', problem: 'no answer' }
+    now = 59_000
+    await sweep(prober)
+    expect(prober.problemOf(targetAt(1))).toBeUndefined()
+    now = 61_000
+    await sweep(prober)
+    expect(prober.problemOf(targetAt(1))).toBe('no answer')
+    await prober.close()
+  })
+
+  let onSweep: () => void = () => undefined
+
+  const sweep = async (prober: Prober): Promise<void> => {
+    const ended = new Promise<void>((resolve) => (onSweep = resolve))
+    prober.setTargets([targetAt(1)])
+    await ended
+  }
+
+  async function swept(result: () => ProbeResult, now = () => 0): Promise<Prober> {
+    const prober = new Prober({
+      ...{ now, onWarning: () => undefined, onSweep: () => onSweep() },
+      probe: () => Promise.resolve(result()),
+    })
+    await sweep(prober)
+    return prober
+  }
+})
