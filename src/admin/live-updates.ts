@@ -8,8 +8,9 @@ import { errorKind } from '../errors.js'
 import type { Logger } from '../logger.js'
 import { runInTurns } from '../turns.js'
 import { type PageAnswer, textAnswer } from './answer.js'
-import type { PageQuery } from './page/page-query.js'
+import { addressOf, type PageQuery } from './page/page-query.js'
 import { pageSections, type PageState, SentSections } from './page/page-view.js'
+import type { Section } from './page/section.js'
 
 export interface LiveUpdatesOptions {
   readonly state: () => Promise<PageState>
@@ -22,6 +23,9 @@ export interface LiveUpdatesOptions {
 export const MAX_VISITORS = 16
 
 const EVERY_MS = 1_000
+/** How many times longer than its share of the work a visitor waits; matters with thousands of resources. */
+const REST = 10
+const MAX_PAUSE_MS = 30_000
 /** After this long without an event, a comment shows that the connection lives. */
 const SILENCE_MS = 15_000
 /** How long a visitor may take for one event. */
@@ -40,6 +44,8 @@ export class LiveUpdates {
   #visitors = 0
   #reading: { readonly at: number; readonly state: Promise<Versioned> } | undefined
   #last: Versioned | undefined
+  /** Views of the latest version by their addresses. */
+  #made = { version: 0, views: new Map<string, Promise<readonly Section[]>>() }
 
   constructor(options: LiveUpdatesOptions) {
     this.#options = options
@@ -79,8 +85,9 @@ export class LiveUpdates {
     let lastAt = performance.now()
     while (!left.aborted && performance.now() < until) {
       const now = await this.#state()
-      const changes =
-        now.version === version ? [] : sent.update(await runInTurns(pageSections(now.state, query)))
+      const begun = performance.now()
+      const changes = now.version === version ? [] : sent.update(await this.#sections(now, query))
+      const spent = performance.now() - begun
       version = now.version
       const isSilent = performance.now() - lastAt > SILENCE_MS
       if (changes.length > 0 || isSilent) {
@@ -91,8 +98,26 @@ export class LiveUpdates {
         )
         lastAt = performance.now()
       }
-      await delay(this.#everyMs, undefined, { signal: left })
+      await delay(this.#pause(spent), undefined, { signal: left })
     }
+  }
+
+  /** Visitors of the same view share its sections. */
+  #sections(now: Versioned, query: PageQuery): Promise<readonly Section[]> {
+    const isFull = this.#made.views.size >= 2 * MAX_VISITORS
+    if (isFull || this.#made.version !== now.version)
+      this.#made = { version: now.version, views: new Map() }
+    const { views } = this.#made
+    const key = addressOf(query)
+    const made = views.get(key) ?? runInTurns(pageSections(now.state, query))
+    views.set(key, made)
+    return made
+  }
+
+  /** Returns how long a visitor waits, so that all of them together take little time from the checks. */
+  #pause(spentMs: number): number {
+    const fair = this.#visitors * spentMs * REST
+    return Math.max(this.#everyMs, Math.min(fair, MAX_PAUSE_MS))
   }
 
   /** Reads the state at most once in an interval for all visitors. */

@@ -6,11 +6,12 @@ import { latestOf, type RecentDecision, type RecentDecisions } from '../admin/re
 import type { StatusReport } from '../admin/status-report.js'
 import { memo } from '../incremental/memo.js'
 import type { Ir } from '../ir/ir.js'
+import type { ResourceStatus } from '../ir/status.js'
 import type { ProxyPolicySpec } from '../resources/kinds/proxy-policy.js'
 import type { Resource } from '../resources/kinds/resources.js'
 import type { Settings } from '../settings.js'
 import type { Publisher } from '../snapshot/publisher.js'
-import { runInTurns } from '../turns.js'
+import { each, runInTurns, type Work } from '../turns.js'
 import type { Pipeline } from './pipeline.js'
 
 interface Asked {
@@ -64,22 +65,30 @@ function createRouteMap({ pipeline, publisher }: PageParts): () => Promise<reado
     const ir = publisher.current()?.ir
     if (ir === undefined) return NO_ROUTES
     const { provider, translation } = pipeline.state()
+    const { proxyPolicies = [] } = provider?.resources ?? {}
+    const statuses = translation?.statuses ?? []
     const of = [ir, provider?.resources.proxyPolicies, translation?.statuses]
     if (last !== undefined && of.every((one, index) => one === last.of[index])) return last.map
-    const open = new Set(
-      (translation?.statuses ?? []).flatMap((one) =>
-        one.open === true ? [`${one.namespace}/${one.name}`] : [],
-      ),
-    )
-    const policies = new Map(
-      (provider?.resources.proxyPolicies ?? []).map((policy) => {
-        const facts = factsOf(policy)
-        return [facts.policy, facts] as const
-      }),
-    )
-    last = { of, map: runInTurns(routeMap(ir, open, policies)) }
+    last = { of, map: runInTurns(mapWork(ir, statuses, proxyPolicies)) }
     return last.map
   }
+}
+
+function* mapWork(
+  ir: Ir,
+  statuses: readonly ResourceStatus[],
+  proxyPolicies: readonly Resource<ProxyPolicySpec>[],
+): Work<readonly MappedRoute[]> {
+  const open = new Set<string>()
+  yield* each(statuses, (status) => {
+    if (status.open === true) open.add(`${status.namespace}/${status.name}`)
+  })
+  const policies = new Map<string, PolicyFacts>()
+  yield* each(proxyPolicies, (policy) => {
+    const facts = factsOf(policy)
+    policies.set(facts.policy, facts)
+  })
+  return yield* routeMap(ir, open, policies)
 }
 
 const NO_ROUTES: Promise<readonly MappedRoute[]> = Promise.resolve([])

@@ -163,6 +163,25 @@ test('a visitor that does not read costs nothing more, and holds up no other', a
   for (const { written } of [stuck, reader]) written.destroy()
 })
 
+test('visitors of the same view share its sections', async () => {
+  let made = 0
+  const routes = new Proxy([mappedRoute('default/a')], {
+    get(target, name) {
+      if (name === Symbol.iterator) made += 1
+      return Reflect.get(target, name) as unknown
+    },
+  })
+  const state = pageState({ routes })
+  const live = new LiveUpdates({ state: () => Promise.resolve(state), logger: quiet, everyMs: 1 })
+  const visitors = Array.from({ length: 8 }, () => response(true))
+  for (const { written } of visitors) open(live, written)
+  await eventually(() => {
+    for (const { events } of visitors) expect(events).toHaveLength(1)
+  })
+  expect(made).toBe(1)
+  for (const { written } of visitors) written.destroy()
+})
+
 test('visitors that leave make room even while the state is never read', async () => {
   const state = () => new Promise<PageState>(() => undefined)
   const live = new LiveUpdates({ state, logger: quiet })

@@ -1,8 +1,9 @@
 // The status page in a real Chromium, of a Gatehouse that runs with a real Envoy: each part, live, by keyboard, on a
 // phone's width, in dark and light, without scripts, and as axe judges it.
 
-import { readFile } from 'node:fs/promises'
-import { resolve } from 'node:path'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { startBackend } from '../support/backend.js'
@@ -197,6 +198,10 @@ describe('live', () => {
     expect(await row.locator('.command').innerText()).toMatch(
       /^gatehouse explain --admin 127\.0\.0\.1:\d+ --token TOKEN_FILE --request 'GET http/,
     )
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+    await row.locator('button', { hasText: 'Copy' }).click()
+    await row.locator('button', { hasText: 'Copied' }).waitFor()
+    expect(await page.evaluate('navigator.clipboard.readText()')).toMatch(/^gatehouse explain /)
     await row.locator('a', { hasText: 'Without its token' }).click()
     await page.waitForURL(/\/explain\?request=GET/)
     expect(await textOf('pre')).toMatch(/route +default\/mcp[\s\S]*answer +401/)
@@ -329,6 +334,27 @@ describe('for everybody', () => {
     await page.click('button:text-is("Search")')
     expect(await keysOf('routes')).toEqual(['default/llm'])
   })
+})
+
+test('with a token, a browser that was given it stays live', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'gatehouse-page-'))
+  const file = join(folder, 'token')
+  const guarded = await startStack({
+    flags: ['--admin-token-file', file],
+    resources: (port) => [gateway([port])],
+  })
+  try {
+    expect((await fetch(`${guarded.admin}/events`)).status).toBe(401)
+    const password = (await readFile(file, 'utf8')).trim()
+    const context = await browser.newContext({ httpCredentials: { username: '', password } })
+    page = await context.newPage()
+    await page.goto(guarded.admin)
+    await live()
+    expect(await page.content()).not.toContain(password)
+  } finally {
+    await guarded.close()
+    await rm(folder, { recursive: true })
+  }
 })
 
 test('a script in a name that a tenant chose does not run', async () => {

@@ -22,7 +22,7 @@ export function* pageSections(state: PageState, query: PageQuery): Work<readonly
   const { report, routes } = state
   const { search } = query
   return [
-    summarySection(report, routes),
+    yield* summarySection(report, routes),
     yield* attentionSection(report, search),
     yield* routesSection(routes, report, query),
     decisionsSection(state, query),

@@ -1,14 +1,18 @@
 // The figures at the top of the status page, each a link to its section.
 
 import { isBad } from '../../ir/status.js'
+import type { Work } from '../../turns.js'
 import type { Html } from '../html.js'
 import { markup } from '../html.js'
 import { countPolicies, type StatusReport } from '../status-report.js'
 import type { MappedRoute } from './route-map.js'
 import { type Item, type Level, mark, NO_HTML, type Section } from './section.js'
 
-export function summarySection(report: StatusReport, routes: readonly MappedRoute[]): Section {
-  const { ready, revision, resources } = report
+export function* summarySection(
+  report: StatusReport,
+  routes: readonly MappedRoute[],
+): Work<Section> {
+  const { ready, revision } = report
   return {
     id: 'summary',
     title: 'Summary',
@@ -19,7 +23,7 @@ export function summarySection(report: StatusReport, routes: readonly MappedRout
         ready ? 'serving' : 'see below',
       ]),
       routesTile(routes),
-      policiesTile(countPolicies(resources), resources.filter(hasProblem).length),
+      policiesTile(yield* countStates(report.resources)),
       envoysTile(report.envoys),
       keysTile(report.remote),
     ],
@@ -44,8 +48,8 @@ const stateLine = (level: Level, state: string): Html => markup`<div>${mark(leve
 
 const plural = (count: number, one: string, many: string): string => (count === 1 ? one : many)
 
-const hasProblem = ({ kind, conditions }: StatusReport['resources'][number]): boolean =>
-  kind === 'ProxyPolicy' && conditions.some(isBad)
+const hasProblem = ({ conditions }: StatusReport['resources'][number]): boolean =>
+  conditions.some(isBad)
 
 function routesTile(routes: readonly MappedRoute[]): Item {
   const open = routes.filter(({ isOpen }) => isOpen).length
@@ -67,15 +71,37 @@ function routesTile(routes: readonly MappedRoute[]): Item {
   )
 }
 
-function policiesTile(counts: ReturnType<typeof countPolicies>, troubled: number): Item {
-  const { attached, audited, refused, without_target, pending } = counts
-  const all = attached + audited + refused + without_target + pending
+/** Numbers of ProxyPolicies. */
+interface PolicyStates {
+  readonly all: number
+  readonly troubled: number
+  readonly audited: number
+}
+
+/** Resources counted between two yields. */
+const CHUNK = 256
+
+function* countStates(resources: StatusReport['resources']): Work<PolicyStates> {
+  const states = { all: 0, troubled: 0, audited: 0 }
+  for (let from = 0; from < resources.length; from += CHUNK) {
+    const policies = resources
+      .slice(from, from + CHUNK)
+      .filter(({ kind }) => kind === 'ProxyPolicy')
+    states.all += policies.length
+    states.troubled += policies.filter(hasProblem).length
+    states.audited += countPolicies(policies).audited
+    yield
+  }
+  return states
+}
+
+function policiesTile({ all, troubled, audited }: PolicyStates): Item {
   return tile(
     { key: 'policies', to: 'resources', figure: all, word: plural(all, 'policy', 'policies') },
     troubled > 0
       ? ['bad', `${troubled} with a problem`]
-      : counts.audited > 0
-        ? ['warn', `${counts.audited} of mode Audit`]
+      : audited > 0
+        ? ['warn', `${audited} of mode Audit`]
         : all === 0
           ? ['dim', 'none read']
           : ['good', 'all in force'],

@@ -81,6 +81,34 @@ test('ten thousand routes are shown in pages, and the last page is shown for any
   expect(htmlOf(state, 'routes', 'routes=2&q=r1')).toContain('href="/?q=r1&amp;routes=3#routes"')
 })
 
+test.each(['', 'q=problem'])(
+  'between two yields only a few of many resources and routes are looked at: %s',
+  (query) => {
+    let looks = 0
+    const looked = <T extends object>(value: T, field: keyof T): T =>
+      new Proxy(value, {
+        get(target, name) {
+          if (name === field) looks += 1
+          return Reflect.get(target, name) as unknown
+        },
+      })
+    const resources = Array.from({ length: 5_000 }, (_, index) =>
+      looked(resource(`r${index}`, { kind: 'ProxyPolicy', conditions: [INVALID] }), 'conditions'),
+    )
+    const routes = Array.from({ length: 5_000 }, (_, index) =>
+      looked(mappedRoute(`default/r${index}`), 'guards'),
+    )
+    const state = pageState({ report: emptyReport({ resources }), routes })
+    const work = pageSections(state, readPageQuery(query))
+    const steps: number[] = []
+    for (let isDone = false; !isDone; steps.push(looks)) {
+      looks = 0
+      isDone = work.next().done === true
+    }
+    expect(Math.max(...steps)).toBeLessThan(2_000)
+  },
+)
+
 test('a decision shows its reason, rule, what was expected, and whether the caller was verified', () => {
   const state = pageState({
     decisions: [
