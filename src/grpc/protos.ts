@@ -23,6 +23,7 @@ import { file_envoy_extensions_http_early_header_mutation_header_mutation_v3_hea
 import { file_envoy_extensions_network_dns_resolver_cares_v3_cares_dns_resolver } from './generated/envoy/extensions/network/dns_resolver/cares/v3/cares_dns_resolver_pb.js'
 import { file_envoy_extensions_network_dns_resolver_getaddrinfo_v3_getaddrinfo_dns_resolver } from './generated/envoy/extensions/network/dns_resolver/getaddrinfo/v3/getaddrinfo_dns_resolver_pb.js'
 import { file_envoy_extensions_resource_monitors_downstream_connections_v3_downstream_connections } from './generated/envoy/extensions/resource_monitors/downstream_connections/v3/downstream_connections_pb.js'
+import { file_envoy_extensions_retry_host_previous_hosts_v3_previous_hosts } from './generated/envoy/extensions/retry/host/previous_hosts/v3/previous_hosts_pb.js'
 import { file_envoy_extensions_transport_sockets_tls_v3_tls } from './generated/envoy/extensions/transport_sockets/tls/v3/tls_pb.js'
 import { file_envoy_extensions_upstreams_http_v3_http_protocol_options } from './generated/envoy/extensions/upstreams/http/v3/http_protocol_options_pb.js'
 import { Authorization } from './generated/envoy/service/auth/v3/external_auth_pb.js'
@@ -52,6 +53,7 @@ const ROOTS: readonly DescFile[] = [
   file_envoy_extensions_network_dns_resolver_cares_v3_cares_dns_resolver,
   file_envoy_extensions_network_dns_resolver_getaddrinfo_v3_getaddrinfo_dns_resolver,
   file_envoy_extensions_resource_monitors_downstream_connections_v3_downstream_connections,
+  file_envoy_extensions_retry_host_previous_hosts_v3_previous_hosts,
   file_envoy_extensions_transport_sockets_tls_v3_tls,
   file_envoy_extensions_upstreams_http_v3_http_protocol_options,
   Authorization.file,

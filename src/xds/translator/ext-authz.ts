@@ -2,6 +2,7 @@
 
 import { create } from '@bufbuild/protobuf'
 import type { Any } from '@bufbuild/protobuf/wkt'
+import { RetryPolicySchema } from '../../grpc/generated/envoy/config/core/v3/base_pb.js'
 import { ApiVersion } from '../../grpc/generated/envoy/config/core/v3/config_source_pb.js'
 import {
   type CheckSettingsSchema,
@@ -12,6 +13,7 @@ import {
   type HttpFilter,
   HttpFilterSchema,
 } from '../../grpc/generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js'
+import { PreviousHostsPredicateSchema } from '../../grpc/generated/envoy/extensions/retry/host/previous_hosts/v3/previous_hosts_pb.js'
 import { StatusCode } from '../../grpc/generated/envoy/type/v3/http_status_pb.js'
 import { EXT_AUTHZ_CLUSTER, ROUTE_CONTEXT_KEY } from '../../ir/names.js'
 import type { Route } from '../../ir/route.js'
@@ -21,8 +23,21 @@ import { durationOf, type FieldsOf, type FilterServer, packed, typedConfig } fro
 /** Exceeds the second that a check may wait for a key set's extra fetch (decision 2). */
 const CHECK_TIMEOUT_MS = 2_000
 
-/** Checks are read-only and safe to retry: if a replica is gone, another one answers within the same timeout. */
-const RETRIES = { numRetries: 2, retryOn: 'connect-failure,refused-stream,reset,unavailable' }
+/**
+ * Checks are read-only and safe to retry: if a replica is gone, another one answers within the same timeout. Without the
+ * predicate, a retry may go to the replica that has just failed.
+ */
+const RETRIES = create(RetryPolicySchema, {
+  numRetries: 2,
+  retryOn: 'connect-failure,refused-stream,reset,unavailable',
+  retryHostPredicate: [
+    {
+      name: 'envoy.retry_host_predicates.previous_hosts',
+      configType: typedConfig(PreviousHostsPredicateSchema),
+    },
+  ],
+  hostSelectionRetryMaxAttempts: 5n,
+})
 
 /**
  * Envoy reads pack_as_bytes only here; with it, a body that is not UTF-8 arrives unchanged. The size would apply to
