@@ -1,47 +1,80 @@
-// The chart in mode central: its first installation, and the request of a client through a Gateway's address.
+// The chart in mode central: its first installation, and what a Gateway's clients notice of restarts, upgrades and
+// crashes.
 
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { policy } from '../kubernetes/support/objects.js'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.js'
-import { gateway, httpRoute } from '../support/resources.js'
-import { app } from './support/app.js'
-import { addressOf, api, install, type Pod, readyPods, type Release } from './support/cluster.js'
+import { addressOf, install, type Pod, podsOf, readyPods, type Release } from './support/cluster.js'
+import { lossDuring } from './support/loss.js'
+import { crash, restart, settled } from './support/rollout.js'
+import { deployShop, expectShop } from './support/shop.js'
 
 const NAMESPACE = 'gatehouse'
-const ENVOYS = [
-  { gateway: 'default/gw', ports: [{ name: 'http', port: 80 }], serviceType: 'ClusterIP' },
-]
+const ENVOYS = 'gatehouse-default-gw'
+const VALUES = {
+  envoys: [
+    { gateway: 'default/gw', ports: [{ name: 'http', port: 80 }], serviceType: 'ClusterIP' },
+  ],
+}
 
 let release: Release
 let pods: readonly Pod[]
+let url: string
 
 beforeAll(async () => {
-  await api.apply(...app('shop'))
-  release = await install(NAMESPACE, { envoys: ENVOYS })
-  await api.apply(
-    gateway([80]),
-    httpRoute('shop', { rules: [{ backendRefs: [{ name: 'shop', port: 80 }] }] }),
-    policy('no-post', allowOnly('request.method == "GET"'), 'shop'),
-  )
+  release = await install(NAMESPACE, VALUES)
+  await deployShop()
   pods = await readyPods(NAMESPACE, 4, 60_000)
+  url = `http://${await addressOf('gw')}/`
 })
 
 afterAll(() => release.uninstall())
 
-const allowOnly = (expression: string): object => ({
-  authorization: { policy: { matchExpressions: [expression] } },
-})
-
-test('two replicas and two Envoys become ready within a minute, without a restart', () => {
-  expect(pods.map(({ restarts }) => restarts)).toEqual([0, 0, 0, 0])
-})
-
-test("the Gateway's address answers, and the policy of its route is in force", async () => {
-  const url = `http://${await addressOf('gw')}/path`
-  await eventually(async () => {
-    const reply = await fetch(url)
-    expect(reply.status).toBe(200)
-    expect(await reply.json()).toMatchObject({ app: 'shop', url: '/path' })
+describe('a first installation', () => {
+  test('is ready within a minute, without a restart', () => {
+    expect(pods.map(({ restarts }) => restarts)).toEqual([0, 0, 0, 0])
   })
-  expect((await fetch(url, { method: 'POST' })).status).toBe(403)
+
+  test("serves the Gateway at the address in its status, and its route's policy is in force", async () => {
+    await expectShop(url)
+  })
 })
+
+describe('no request is lost', () => {
+  test.each(['gatehouse', ENVOYS])('by a rolling restart of %s', async (deployment) => {
+    expect(await lossDuring(url, () => restart(NAMESPACE, deployment))).toEqual({})
+  })
+
+  test('by an upgrade that replaces every pod', async () => {
+    const values = { ...VALUES, logLevel: 'debug', podAnnotations: { test: 'upgraded' } }
+    const upgrade = async (): Promise<void> => {
+      await release.upgrade(values)
+      await settled(NAMESPACE, 'gatehouse')
+      await settled(NAMESPACE, ENVOYS)
+    }
+    expect(await lossDuring(url, upgrade)).toEqual({})
+    const names = (await podsOf(NAMESPACE)).map(({ name }) => name)
+    expect(names.filter((name) => pods.some((old) => old.name === name))).toEqual([])
+  })
+})
+
+test('the crash of a replica refuses some requests at most', async () => {
+  const lost = await lossDuring(url, () => crashOne('gatehouse', 'gatehouse'))
+  expect(Object.keys(lost).filter((outcome) => outcome !== '503')).toEqual([])
+})
+
+test('the crash of an Envoy breaks its connections, and nothing else', async () => {
+  const lost = await lossDuring(url, () => crashOne(ENVOYS, 'envoy'))
+  const broken = /^(socket hang up|read ECONNRESET|write EPIPE|connect ECONNREFUSED .*)$/
+  expect(Object.keys(lost).filter((outcome) => !broken.test(outcome))).toEqual([])
+})
+
+/** Crashes a container of one pod of the component. Resolves when it runs again. */
+async function crashOne(component: string, container: string): Promise<void> {
+  const [pod] = await podsOf(NAMESPACE, component)
+  await crash(NAMESPACE, pod?.name ?? '', container)
+  await eventually(async () => {
+    const restarts = (await podsOf(NAMESPACE, component)).map((each) => each.restarts)
+    expect(restarts.sort()).toEqual([0, 1])
+  }, 60_000)
+  await readyPods(NAMESPACE, 4)
+}

@@ -69,17 +69,6 @@ export const readyPods = (
     return pods
   }, timeoutMs)
 
-/** Deletes a pod without a grace period, as a node that is gone. */
-export const killPod = (namespace: string, name: string): Promise<unknown> =>
-  api.call('DELETE', `/api/v1/namespaces/${namespace}/pods/${name}?gracePeriodSeconds=0`)
-
-/** Creates a namespace if it does not exist. */
-export const namespace = (name: string): object => ({
-  apiVersion: 'v1',
-  kind: 'Namespace',
-  metadata: { name },
-})
-
 export type Values = Readonly<Record<string, unknown>>
 
 /** A release of the chart, called gatehouse. */

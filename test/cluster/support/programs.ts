@@ -156,9 +156,14 @@ const NETWORK = {
 }
 
 function importImages(): void {
-  const images = ['--address', CONTAINERD, '--namespace', 'k8s.io', 'images', 'import']
-  execFileSync('ctr', [...images, file('images.tar')], { stdio: ['ignore', 'ignore', 'inherit'] })
+  containerd('images', 'import', file('images.tar'))
 }
+
+/** Makes a call to containerd, in the namespace of the pods. */
+export const containerd = (...args: readonly string[]): unknown =>
+  execFileSync('ctr', ['--address', CONTAINERD, '--namespace', 'k8s.io', ...args], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
 
 function startKubelet(): void {
   const config = {
