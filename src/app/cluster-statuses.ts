@@ -23,6 +23,7 @@ export function clusterStatuses(
   const said = translation.statuses.map((status): ObjectStatus => {
     const now = names.has(status.name) ? withProblems(status, broken) : status
     if (status.kind === 'Gateway') return withRoutes(now, translation.attachedRoutes)
+    if (status.kind === 'ListenerSet') return withRoutesOfSet(now, translation.attachedRoutes)
     if (status.kind === 'GatewayClass') return withFeatures(now)
     const enforcement = enforced?.get(keyIn(status.namespace, status.name))
     const isPolicy = status.kind === 'ProxyPolicy' && enforcement !== undefined
@@ -87,6 +88,17 @@ const withRoutes = (gateway: ResourceStatus, attached: AttachedRoutes): ObjectSt
   ...gateway,
   attachedRoutes: attached.get(keyIn(gateway.namespace, gateway.name)) ?? NO_ROUTES,
 })
+
+/** The ids of its listeners among those of its Gateway begin with its own key. */
+function withRoutesOfSet(set: ResourceStatus, attached: AttachedRoutes): ObjectStatus {
+  const gateway = set.conditions.find(({ ancestor }) => ancestor !== undefined)?.ancestor
+  const ofGateway = gateway && attached.get(keyIn(gateway.namespace, gateway.name))
+  const own = `${keyIn(set.namespace, set.name)}/`
+  const counts = [...(ofGateway ?? [])].flatMap(([id, count]) =>
+    id.startsWith(own) ? [[id.slice(own.length), count] as const] : [],
+  )
+  return { ...set, attachedRoutes: new Map(counts) }
+}
 
 const withFeatures = memo((gatewayClass: ResourceStatus): ObjectStatus => ({
   ...gatewayClass,

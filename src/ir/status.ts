@@ -11,6 +11,8 @@ export interface ResourceStatus {
   readonly open?: true
   /** Addresses of a Gateway; absent: nothing says where its Envoys are. */
   readonly addresses?: readonly GatewayAddress[]
+  /** Number of ListenerSets that a Gateway has accepted; absent: it allows none. */
+  readonly attachedListenerSets?: number
 }
 
 /** An address of a Gateway (GatewayStatusAddress). */
@@ -26,6 +28,11 @@ export interface GatewayName {
   readonly name: string
 }
 
+/** A Gateway, or the ListenerSet that a route names as its parent. */
+export interface Ancestor extends GatewayName {
+  readonly kind?: 'ListenerSet'
+}
+
 /** A condition (metav1.Condition) and what it is about. */
 export interface Condition {
   /** Accepted, Attached, Programmed, ResolvedRefs. */
@@ -35,9 +42,9 @@ export interface Condition {
   readonly reason: string
   /** Sentences for people, one per line. */
   readonly message: string
-  /** The Gateway that it is about; absent: the resource is not attached to any. */
-  readonly ancestor?: GatewayName
-  /** On a Gateway: name of the listener that it is about. On a route: sectionName of the parentRef. */
+  /** The Gateway or ListenerSet that it is about; absent: the resource is not attached to any. */
+  readonly ancestor?: Ancestor
+  /** On a Gateway or ListenerSet: name of the listener that it is about. On a route: sectionName of the parentRef. */
   readonly section?: string
   /** On a route: port of the parentRef. */
   readonly port?: number
@@ -71,8 +78,9 @@ export const isFact = (line: string): boolean => /^(In force|Replaced): /.test(l
 export const placeOf = ({ ancestor, section }: Condition): string =>
   [ancestor && gatewayText(ancestor), section].filter((part) => part !== undefined).join(' ')
 
-/** Returns NAMESPACE/NAME for display; never parsed. */
-export const gatewayText = ({ namespace, name }: GatewayName): string => `${namespace}/${name}`
+/** Returns NAMESPACE/NAME for display, of a ListenerSet after its kind; never parsed. */
+export const gatewayText = ({ kind, namespace, name }: Ancestor): string =>
+  `${kind === undefined ? '' : `${kind} `}${namespace}/${name}`
 
 /** Returns the conditions of a document whose last good version is in force: Accepted reports the problems instead. */
 export function staleConditions(

@@ -13,6 +13,7 @@ import type { Snapshot } from '../../src/snapshot/build-snapshot.js'
 const NONE: Resources = {
   gatewayClasses: [],
   gateways: [],
+  listenerSets: [],
   httpRoutes: [],
   proxyPolicies: [],
   proxyBackends: [],

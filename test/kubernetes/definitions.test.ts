@@ -69,7 +69,7 @@ const REFUSED: readonly (readonly [string, AnyObject])[] = [
     ours('ProxyPolicy', { targetRefs: [SERVICE], backend: { ai: {} } }),
   ],
   [
-    'target GRPCRoute gw of group "gateway.networking.k8s.io" is not known; expected HTTPRoute or Gateway of gateway.networking.k8s.io or Service of the core group',
+    'target GRPCRoute gw of group "gateway.networking.k8s.io" is not known; expected HTTPRoute, Gateway or ListenerSet of gateway.networking.k8s.io or Service of the core group',
     ours('ProxyPolicy', { targetRefs: [{ ...ROUTE, kind: 'GRPCRoute', name: 'gw' }] }),
   ],
   [
@@ -80,7 +80,7 @@ const REFUSED: readonly (readonly [string, AnyObject])[] = [
     }),
   ],
   [
-    'targetRefs: sectionName is for the target Gateway, not for HTTPRoute',
+    'targetRefs: sectionName is for the targets Gateway and ListenerSet, not for HTTPRoute',
     ours('ProxyPolicy', { targetRefs: [{ ...ROUTE, sectionName: 'http' }] }),
   ],
   [

@@ -113,6 +113,14 @@ const isRead = (permission: Permission): boolean =>
 beforeAll(async () => {
   api = await startApiServer()
   const pair = selfSigned('shop.example')
+  const shop = gateway([
+    {
+      name: 'https',
+      port: 8443,
+      protocol: 'HTTPS',
+      tls: { certificateRefs: [{ name: 'certificate' }] },
+    },
+  ])
   const [of] = [{ group: 'policy.gatehouse.dev', kind: 'ProxyBackend', name: 'app' }]
   await api.apply(
     tlsSecret('certificate', pair),
@@ -123,14 +131,19 @@ beforeAll(async () => {
       data: { 'ca.crt': pair.cert },
     },
     gatewayClass(),
-    gateway([
-      {
-        name: 'https',
-        port: 8443,
-        protocol: 'HTTPS',
-        tls: { certificateRefs: [{ name: 'certificate' }] },
+    {
+      ...shop,
+      spec: { ...shop.spec, allowedListeners: { namespaces: { from: 'Same' } } },
+    },
+    {
+      apiVersion: 'gateway.networking.k8s.io/v1',
+      kind: 'ListenerSet',
+      metadata: { name: 'app' },
+      spec: {
+        parentRef: { name: 'gw' },
+        listeners: [{ name: 'http', port: 80, protocol: 'HTTP' }],
       },
-    ]),
+    },
     proxyBackend('app', { host: 'shop.example', port: 443 }),
     {
       apiVersion: 'gateway.networking.k8s.io/v1',

@@ -1,10 +1,11 @@
-// Evaluates allowedRoutes.namespaces of a listener: from which namespaces routes may attach (decision 27b). In doubt
+// Evaluates allowedRoutes.namespaces of a listener and allowedListeners.namespaces of a Gateway: from which namespaces
+// routes and ListenerSets may attach (decision 27b). In doubt
 // the answer is no: an invalid selector, or one for labels that were not read, must not let every namespace in.
 
+import type { LabelSelector } from '../../resources/kinds/gateway.js'
 import type { Context } from '../world/context.js'
 import { selectorProblem, selects } from '../world/label-selector.js'
 import { keyIn } from '../world/world.js'
-import type { GatewayResource, ListenerSpec } from './listeners.js'
 
 const NO = { isAllowed: false }
 
@@ -14,19 +15,26 @@ export interface Permission {
   readonly doubt?: string
 }
 
-/** Whether a route of this namespace may attach. Reads the Namespace only for a selector. */
+export interface AllowedNamespaces {
+  readonly from: 'All' | 'Selector' | 'Same' | 'None'
+  readonly selector?: LabelSelector | undefined
+  /** Namespace of the resource that allows them. */
+  readonly own: string
+  /** Name of the selector's owner, for messages. */
+  readonly of: string
+}
+
+/** Whether a resource of this namespace may attach. Reads the Namespace only for a selector. */
 export function namespacePermission(
   { reader }: Context,
-  gateway: GatewayResource,
-  spec: ListenerSpec,
+  { from, selector, own, of }: AllowedNamespaces,
   namespace: string,
 ): Permission {
-  const { from, selector } = spec.allowedRoutes.namespaces
   if (from !== 'Selector')
-    return { isAllowed: from === 'All' || namespace === gateway.metadata.namespace }
+    return { isAllowed: from === 'All' || (from === 'Same' && namespace === own) }
   const problem = selectorProblem(selector)
   if (selector === undefined || problem !== undefined)
-    return { ...NO, doubt: `the selector of listener ${spec.name} cannot be read` }
+    return { ...NO, doubt: `the selector of ${of} cannot be read` }
   const labels = reader.read('namespaces', keyIn('', namespace))?.metadata.labels
   const selected = selects(selector, namespace, labels)
   return selected === 'unknown'

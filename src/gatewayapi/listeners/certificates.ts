@@ -11,6 +11,12 @@ import { isServerPair } from '../world/pem.js'
 import { isReferencePermitted, missingGrant } from '../world/reference-grants.js'
 import { keyIn } from '../world/world.js'
 
+/** A Gateway or a ListenerSet. */
+export interface CertificateUser {
+  readonly kind: string
+  readonly namespace: string
+}
+
 export interface CertificateProblem {
   /** Reason of the listener's condition ResolvedRefs. */
   readonly reason:
@@ -21,10 +27,10 @@ export interface CertificateProblem {
   readonly message: string
 }
 
-/** namespace: the Gateway's. field: the name of the reference in messages. */
+/** field: the name of the reference in messages. */
 export function resolveCertificate(
   context: Context,
-  namespace: string,
+  { kind, namespace }: CertificateUser,
   ref: CertificateRef,
   field = 'certificateRefs',
 ): Result<Certificate, CertificateProblem> {
@@ -36,7 +42,7 @@ export function resolveCertificate(
   }
   if (to.group !== '' || to.kind !== 'Secret')
     return invalid(`${field}: ${to.kind} ${to.name} is not a Secret`)
-  const from = { group: GATEWAY_API_GROUP, kind: 'Gateway', namespace }
+  const from = { group: GATEWAY_API_GROUP, kind, namespace }
   if (!isReferencePermitted(context, from, to))
     return err({ reason: 'RefNotPermitted', message: missingGrant(from, to) })
   const key = keyIn(to.namespace, to.name)

@@ -24,7 +24,8 @@ export function clientCertificateOf(
 ): ClientCertificate | undefined {
   const ref = spec.tls?.backend?.clientCertificateRef
   if (ref === undefined || context.options.mesh !== undefined) return undefined
-  const found = resolveCertificate(context, metadata.namespace, ref, 'clientCertificateRef')
+  const from = { kind: 'Gateway', namespace: metadata.namespace }
+  const found = resolveCertificate(context, from, ref, 'clientCertificateRef')
   if (found.ok || found.error.reason !== 'InvalidCertificateRef') return found
   return err({ ...found.error, reason: 'InvalidClientCertificateRef' })
 }

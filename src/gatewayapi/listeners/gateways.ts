@@ -13,17 +13,14 @@ import {
   clientCertificateOf,
 } from './client-certificate.js'
 import { allowsInsecure } from './client-validation.js'
-import {
-  type GatewayResource,
-  isTlsField,
-  type TranslatedListener,
-  translateListener,
-} from './listeners.js'
+import { translateListeners } from './listener-sets.js'
+import { type GatewayResource, isOfSet, isRefusing, type TranslatedListener } from './listeners.js'
 import { parametersProblem } from './parameters.js'
 
 export interface TranslatedGateway {
   readonly key: string
   readonly gateway: GatewayResource
+  /** Those of the Gateway, then those of its ListenerSets. */
   readonly listeners: readonly TranslatedListener[]
   /** What its Envoys present to backends with TLS; absent: nothing. */
   readonly clientCertificate?: ClientCertificate
@@ -42,7 +39,7 @@ export const translateGateway = (
     if (gateway === undefined) return undefined
     const gatewayClass = own.reader.read('gatewayClasses', keyIn('', gateway.spec.gatewayClassName))
     if (isForeign(own, gatewayClass)) return 'foreign'
-    const listeners = gateway.spec.listeners.map((spec) => translateListener(own, gateway, spec))
+    const listeners = translateListeners(own, gateway)
     const clientCertificate = clientCertificateOf(own, gateway)
     return {
       key: keyOf(gateway),
@@ -65,11 +62,13 @@ function isForeign(
   return !isUnclassed && !isOfGatehouse
 }
 
+/** all: its listeners, with those of its ListenerSets. */
 export function gatewayStatus(
   context: Context,
   gateway: GatewayResource,
-  listeners: readonly TranslatedListener[],
+  all: readonly TranslatedListener[],
 ): ResourceStatus {
+  const listeners = all.filter(({ owner }) => !isOfSet(owner))
   const found = gatewayAddresses(context, gateway)
   const status = statusOf(gateway, [
     ...gatewayConditions(gateway, listeners, {
@@ -80,8 +79,22 @@ export function gatewayStatus(
     ...(allowsInsecure(gateway) ? [INSECURE] : []),
     ...listeners.flatMap(({ spec, conditions }) => about(conditions, { section: spec.name })),
   ])
-  return found.addresses === undefined ? status : { ...status, addresses: found.addresses }
+  return {
+    ...status,
+    ...(found.addresses === undefined ? {} : { addresses: found.addresses }),
+    ...(gateway.spec.allowedListeners === undefined
+      ? {}
+      : { attachedListenerSets: acceptedSets(all).size }),
+  }
 }
+
+/** Returns the ListenerSets with a listener in force. */
+const acceptedSets = (all: readonly TranslatedListener[]): ReadonlySet<unknown> =>
+  new Set(
+    all
+      .filter(({ owner, isProgrammed }) => isProgrammed && isOfSet(owner))
+      .map(({ owner }) => owner),
+  )
 
 const INSECURE = isTrue(
   'InsecureFrontendValidationMode',
@@ -101,7 +114,7 @@ function gatewayConditions(
 ): readonly Condition[] {
   const bad = listeners.filter(({ isProgrammed }) => !isProgrammed).map(({ spec }) => spec.name)
   // Unknown TLS fields make their HTTPS listeners invalid; all others are ignored and reported here.
-  const ignored = gateway.unsupported.filter((field) => !isRefused(gateway, field))
+  const ignored = gateway.unsupported.filter((field) => !isRefusing(gateway, field))
   const note = unsupportedNote([...ignored, ...(concernsNobody(gateway) ? ['spec.tls'] : [])])
   const isProgrammed = bad.length < listeners.length
   const accepted =
@@ -122,12 +135,6 @@ function gatewayConditions(
 /** Whether the Gateway has settings for clients of HTTPS listeners, but no such listener. */
 const concernsNobody = ({ spec }: GatewayResource): boolean =>
   spec.tls?.frontend !== undefined && !spec.listeners.some(({ protocol }) => protocol === 'HTTPS')
-
-/** Whether an HTTPS listener is refused because of the field. */
-const isRefused = (gateway: GatewayResource, field: string): boolean =>
-  gateway.spec.listeners.some(
-    (spec) => spec.protocol === 'HTTPS' && isTlsField(gateway, spec, field),
-  )
 
 /** Reports unusable parameters. The listeners and the defaults stay in force (decision 22). */
 function invalidParameters(context: Context, gateway: GatewayResource): Condition | undefined {

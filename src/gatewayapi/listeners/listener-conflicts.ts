@@ -1,5 +1,5 @@
-// Finds listeners of a Gateway that are not distinct (Gateway API, distinct listeners): none of them is accepted.
-// Listeners with an unimplemented protocol bind nothing and conflict with nobody.
+// Finds listeners of a Gateway that are not distinct (Gateway API, distinct listeners). Of one resource, none of them is
+// accepted; listeners of a Gateway precede those of its ListenerSets, and older ListenerSets younger ones. Listeners with an unimplemented protocol bind nothing and conflict with nobody.
 
 import type { GatewaySpec } from '../../resources/kinds/gateway.js'
 
@@ -17,18 +17,27 @@ export function conflictOf(
   const others = listeners.filter(
     (other) => other !== listener && other.port === listener.port && isImplemented(other),
   )
+  return conflictAmong(others, listener, '')
+}
+
+/** others: implemented listeners of the same port. whose: names their resource in messages. */
+export function conflictAmong(
+  others: readonly ListenerSpec[],
+  listener: ListenerSpec,
+  whose: string,
+): ListenerConflict | undefined {
   const otherProtocol = others.find(({ protocol }) => protocol !== listener.protocol)
   if (otherProtocol !== undefined)
     return {
       reason: 'ProtocolConflict',
-      message: `listener ${otherProtocol.name} has protocol ${otherProtocol.protocol} on the same port ${listener.port}`,
+      message: `listener ${otherProtocol.name}${whose} has protocol ${otherProtocol.protocol} on the same port ${listener.port}`,
     }
   const twin = others.find((other) => hostnameOf(other) === hostnameOf(listener))
   return twin === undefined
     ? undefined
     : {
         reason: 'HostnameConflict',
-        message: `listener ${twin.name} has the same hostname on the same port ${listener.port}`,
+        message: `listener ${twin.name}${whose} has the same hostname on the same port ${listener.port}`,
       }
 }
 

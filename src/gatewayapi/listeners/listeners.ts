@@ -1,4 +1,4 @@
-// Translates the listeners of a Gateway: certificates, whether Envoy gets them, and conditions (Gateway API, Gateway
+// Translates the listeners of a Gateway and of its ListenerSets: certificates, whether Envoy gets them, and conditions (Gateway API, Gateway
 // listeners).
 
 import type { Certificate, ClientTls } from '../../ir/ir.js'
@@ -11,15 +11,21 @@ import { isFalse, isTrue } from '../world/conditions.js'
 import type { Context } from '../world/context.js'
 import { isHostnamePattern } from '../world/hostnames.js'
 import { selectorProblem } from '../world/label-selector.js'
+import { keyIn, keyOf } from '../world/world.js'
 import { type CertificateProblem, resolveCertificate } from './certificates.js'
 import { validationOf } from './client-validation.js'
 import { conflictOf, isImplemented } from './listener-conflicts.js'
 
 export type GatewayResource = Resource<GatewaySpec>
 export type ListenerSpec = GatewaySpec['listeners'][number]
+/** The Gateway or ListenerSet that has the listener. */
+export type ListenerOwner = Resource<{ readonly listeners: readonly ListenerSpec[] }>
 
 export interface TranslatedListener {
   readonly spec: ListenerSpec
+  readonly owner: ListenerOwner
+  /** Its name, which is unique in the Gateway; for a ListenerSet after NAMESPACE/NAME. */
+  readonly id: string
   /** Name of the route configuration for its routes. */
   readonly routeConfig: string
   /** The usable certificates of an HTTPS listener. */
@@ -28,23 +34,29 @@ export interface TranslatedListener {
   readonly clients?: ClientTls
   /** Whether Envoy gets the listener. */
   readonly isProgrammed: boolean
+  /** Whether another listener has its port, or its host name there. */
+  readonly isConflicted: boolean
   readonly conditions: readonly Condition[]
 }
 
+/** refusal: why a listener of a ListenerSet is refused, whatever it contains. */
 export function translateListener(
   context: Context,
   gateway: GatewayResource,
-  spec: ListenerSpec,
+  { owner, spec, refusal: given }: ListenerOf,
 ): TranslatedListener {
   const { namespace, name } = gateway.metadata
-  const own = spec.protocol === 'HTTPS' ? [spec.name] : []
-  const { certificates, problems } = certificatesOf(context, namespace, spec)
+  const id = isOfSet(owner) ? keyIn(keyOf(owner), spec.name) : spec.name
+  const own = spec.protocol === 'HTTPS' ? [id] : []
+  const { certificates, problems } = certificatesOf(context, owner, spec)
   const validation = validationOf(context, gateway, spec)
-  const refusal = refusalOf(gateway, spec) ?? (validation.isUnusable ? NO_AUTHORITY : undefined)
+  const refusal =
+    given ?? refusalOf(gateway, owner, spec) ?? (validation.isUnusable ? NO_AUTHORITY : undefined)
   const hasCertificate = spec.protocol !== 'HTTPS' || certificates.length > 0
   const isProgrammed = refusal === undefined && hasCertificate
+  const isConflicted = refusal?.isConflict === true
   return {
-    spec,
+    ...{ spec, owner, id, isConflicted },
     routeConfig: routeConfigName(namespace, name, spec.port, ...own),
     certificates,
     ...(validation.clients === undefined ? {} : { clients: validation.clients }),
@@ -53,25 +65,42 @@ export function translateListener(
       ...acceptance(spec, refusal),
       isProgrammed
         ? isTrue('Programmed', 'Programmed', 'Listener published')
-        : isFalse('Programmed', 'Invalid', 'Listener is not published'),
+        : isFalse(
+            'Programmed',
+            isOfSet(owner) && isConflicted ? refusal.reason : 'Invalid',
+            'Listener is not published',
+          ),
       resolvedRefs(spec, [...problems, ...validation.problems]),
     ],
   }
 }
 
-interface Refusal {
+/** A listener, and why it is refused, if that does not depend on its own content. */
+export interface ListenerOf {
+  readonly owner: ListenerOwner
+  readonly spec: ListenerSpec
+  readonly refusal?: ListenerRefusal | undefined
+}
+
+export const isOfSet = ({ kind }: Pick<ListenerOwner, 'kind'>): boolean => kind === 'ListenerSet'
+
+export interface ListenerRefusal {
   readonly reason: string
   readonly message: string
   readonly isConflict?: boolean
 }
 
 /** Without authorities nobody could be checked, and the port would be open to all. */
-const NO_AUTHORITY: Refusal = {
+const NO_AUTHORITY: ListenerRefusal = {
   reason: 'NoValidCACertificate',
   message: 'no caCertificateRef of tls.frontend for its port is valid',
 }
 
-function refusalOf(gateway: GatewayResource, spec: ListenerSpec): Refusal | undefined {
+function refusalOf(
+  gateway: GatewayResource,
+  owner: ListenerOwner,
+  spec: ListenerSpec,
+): ListenerRefusal | undefined {
   if (!isImplemented(spec))
     return {
       reason: 'UnsupportedProtocol',
@@ -85,24 +114,35 @@ function refusalOf(gateway: GatewayResource, spec: ListenerSpec): Refusal | unde
   if (spec.hostname !== undefined && !isHostnamePattern(spec.hostname))
     return { reason: 'UnsupportedValue', message: `"${spec.hostname}" is not a host name` }
   // An unknown TLS setting may limit who can connect; without it the listener would be too open.
-  const tlsFields = gateway.unsupported.filter((field) => isTlsField(gateway, spec, field))
+  const tlsFields = [
+    ...gateway.unsupported.filter(isTlsOfAll),
+    ...owner.unsupported.filter((field) => isTlsOfListener(owner, spec, field)),
+  ]
   if (spec.protocol === 'HTTPS' && tlsFields.length > 0)
     return { reason: 'UnsupportedValue', message: `${tlsFields.join(', ')} not implemented` }
-  const conflict = conflictOf(gateway.spec.listeners, spec)
+  const conflict = conflictOf(owner.spec.listeners, spec)
   return conflict === undefined ? undefined : { ...conflict, isConflict: true }
 }
 
-/** Whether an unknown field is about the TLS of the listener: of it alone, or of the whole Gateway. */
-export const isTlsField = (
-  { spec }: GatewayResource,
-  listener: ListenerSpec,
-  field: string,
-): boolean =>
-  field === 'spec.tls' ||
-  field.startsWith('spec.tls.frontend') ||
+/** Whether an unknown field of a Gateway is about the TLS of all its listeners. */
+const isTlsOfAll = (field: string): boolean =>
+  field === 'spec.tls' || field.startsWith('spec.tls.frontend')
+
+const isTlsOfListener = ({ spec }: ListenerOwner, listener: ListenerSpec, field: string): boolean =>
   field.startsWith(`spec.listeners[${spec.listeners.indexOf(listener)}].tls.`)
 
-function acceptance(spec: ListenerSpec, refusal: Refusal | undefined): readonly Condition[] {
+/** Whether an HTTPS listener of the Gateway or ListenerSet is refused because of the field. */
+export const isRefusing = (owner: ListenerOwner, field: string): boolean =>
+  owner.spec.listeners.some(
+    (spec) =>
+      spec.protocol === 'HTTPS' &&
+      ((!isOfSet(owner) && isTlsOfAll(field)) || isTlsOfListener(owner, spec, field)),
+  )
+
+function acceptance(
+  spec: ListenerSpec,
+  refusal: ListenerRefusal | undefined,
+): readonly Condition[] {
   if (refusal === undefined)
     return [isTrue('Accepted', 'Accepted', `Listener accepted${selectorNote(spec)}`)]
   const accepted = isFalse('Accepted', refusal.reason, refusal.message)
@@ -141,14 +181,14 @@ function resolvedRefs(spec: ListenerSpec, problems: readonly CertificateProblem[
 
 function certificatesOf(
   context: Context,
-  namespace: string,
+  { kind, metadata: { namespace } }: ListenerOwner,
   spec: ListenerSpec,
 ): { readonly certificates: Certificate[]; readonly problems: CertificateProblem[] } {
   const certificates: Certificate[] = []
   const problems: CertificateProblem[] = []
   if (spec.protocol !== 'HTTPS') return { certificates, problems }
   for (const ref of spec.tls?.certificateRefs ?? []) {
-    const certificate = resolveCertificate(context, namespace, ref)
+    const certificate = resolveCertificate(context, { kind, namespace }, ref)
     if (certificate.ok) certificates.push(certificate.value)
     else problems.push(certificate.error)
   }

@@ -1,23 +1,26 @@
-// Applies the policies of a Gateway as defaults for its routes (decision 25b). A nearer policy replaces a field, a
-// member of traffic or backend.ai, of all farther ones; nearest are the route's own, then the listener's, then the
-// Gateway's.
+// Applies the policies of a Gateway and its ListenerSets as defaults for their routes (decision 25b). A nearer policy
+// replaces a field, a member of traffic or backend.ai, of all farther ones; nearest are the route's own, then the
+// listener's, then the ListenerSet's, then the Gateway's.
 
 import type { GatewayName } from '../../ir/status.js'
 import { GATEWAY_API_GROUP } from '../../resources/kinds/fields.js'
 import type { ProxyPolicySpec } from '../../resources/kinds/proxy-policy.js'
 import { type Context, query } from '../world/context.js'
-import { keyOf, targetKey } from '../world/world.js'
+import { gatewayKey, keyOf, targetKey } from '../world/world.js'
 import { type Attachment, attachPolicies, merge, ownPolicies } from './attachments.js'
 import { isAudited } from './audit.js'
 import {
   isGatewayTarget,
+  isListenerSetTarget,
   type ProxyPolicy,
   type TranslatedPolicy,
   translatePolicy,
 } from './policies.js'
 
-/** The effect of a Gateway's policy on one route. */
+/** The effect of a policy of a Gateway or ListenerSet on one route. */
 export interface Inherited {
+  /** The kind of its target. */
+  readonly from: 'Gateway' | 'ListenerSet'
   /** Key of the policy. */
   readonly policy: string
   readonly isValid: boolean
@@ -37,55 +40,102 @@ export interface Replaced {
 export interface Inheritance {
   readonly attachment: Attachment
   readonly inherited: readonly Inherited[]
-  /** Whether the listener has policies of its own. */
-  readonly isOfListener: boolean
+  /**
+   * Where on the Gateway the same policies are in force: at LISTENER, SET_NAMESPACE/SET or SET_NAMESPACE/SET/LISTENER;
+   * absent: wherever nothing but the Gateway has policies.
+   */
+  readonly scope?: string
 }
 
-/** target: targetKey() of the route. listener: name of the listener that the route is attached to. */
-export function inheritPolicies(
-  context: Context,
-  target: string,
-  gateway: GatewayName,
-  listener: string,
-): Inheritance {
-  const ofGateway = gatewayTarget(gateway)
-  const all = context.reader.read('policiesOn', ofGateway) ?? []
-  if (all.length === 0)
-    return { attachment: attachPolicies(context, target), inherited: [], isOfListener: false }
-  const isOfListener = all.some((policy) => targetedSections(policy, gateway.name).has(listener))
-  const section = isOfListener ? listener : ''
-  return query(context, 'inheritance', `${target} ${ofGateway} ${section}`, (own) => {
-    const policies = own.reader.read('policiesOn', ofGateway) ?? []
-    const levels = levelsOf(policies, gateway.name, section)
-    return { ...inherit(own, ownPolicies(own, target), levels), isOfListener }
-  })
+/** Where a route is attached. */
+export interface RoutePlace {
+  readonly gateway: GatewayName
+  /** The ListenerSet that has the listener; absent: the Gateway has it. */
+  readonly set?: GatewayName
+  /** Name of the listener. */
+  readonly listener: string
 }
+
+/** target: targetKey() of the route. */
+export function inheritPolicies(context: Context, target: string, place: RoutePlace): Inheritance {
+  const { gateway, set, listener } = place
+  const onGateway = policiesOfParent(context, 'Gateway', gateway)
+  const onSet = set === undefined ? [] : policiesOfParent(context, 'ListenerSet', set)
+  if (onGateway.length + onSet.length === 0)
+    return { attachment: attachPolicies(context, target), inherited: [] }
+  const [kind, parent, all] =
+    set === undefined
+      ? (['Gateway', gateway, onGateway] as const)
+      : (['ListenerSet', set, onSet] as const)
+  const hasOwn = all.some((policy) => targetedSections(policy, kind, parent.name).has(listener))
+  const whole = set === undefined || onSet.length === 0 ? [] : [gatewayKey(set)]
+  const parts = [...whole, ...(hasOwn ? [listener] : [])]
+  const scope = parts.length === 0 ? undefined : parts.join('/')
+  const subject = `${target} ${gatewayTarget(gateway)} ${scope ?? ''}`
+  return query(context, 'inheritance', subject, (own) => ({
+    ...inherit(own, ownPolicies(own, target), levelsAt(own, place, hasOwn)),
+    ...(scope === undefined ? {} : { scope }),
+  }))
+}
+
+type ParentKind = 'Gateway' | 'ListenerSet'
+
+const policiesOfParent = (
+  { reader }: Context,
+  kind: ParentKind,
+  { namespace, name }: GatewayName,
+): readonly ProxyPolicy[] =>
+  reader.read('policiesOn', targetKey(GATEWAY_API_GROUP, kind, namespace, name)) ?? []
 
 export const gatewayTarget = ({ namespace, name }: GatewayName): string =>
   targetKey(GATEWAY_API_GROUP, 'Gateway', namespace, name)
 
-/** Returns the names of the targeted listeners; "" stands for the whole Gateway, also if a misspelt target means it. */
-export function targetedSections({ spec }: ProxyPolicy, gateway: string): ReadonlySet<string> {
-  const refs = spec.targetRefs.filter((ref) => isGatewayTarget(ref) && ref.name === gateway)
+/** Returns the names of the targeted listeners; "" stands for the whole parent, also if a misspelt target means it. */
+export function targetedSections(
+  { spec }: ProxyPolicy,
+  kind: ParentKind,
+  name: string,
+): ReadonlySet<string> {
+  const isTarget = kind === 'Gateway' ? isGatewayTarget : isListenerSetTarget
+  const refs = spec.targetRefs.filter((ref) => isTarget(ref) && ref.name === name)
   return new Set(refs.length === 0 ? [''] : refs.map(({ sectionName = '' }) => sectionName))
 }
 
-/** Returns the policies by level, nearest to the route first; each policy once. */
-function levelsOf(
-  policies: readonly ProxyPolicy[],
-  gateway: string,
-  section: string,
-): readonly (readonly ProxyPolicy[])[] {
-  const at = (name: string) =>
-    policies.filter((policy) => targetedSections(policy, gateway).has(name))
-  if (section === '') return [at('')]
-  const nearer = at(section)
-  return [nearer, at('').filter((policy) => !nearer.includes(policy))]
+/** hasOwn: whether the listener has policies of its own. Returns the policies nearest to the route first; each once. */
+function levelsAt(
+  context: Context,
+  { gateway, set, listener }: RoutePlace,
+  hasOwn: boolean,
+): readonly Level[] {
+  const at = (from: ParentKind, parent: GatewayName, section: string): Level => ({
+    from,
+    policies: policiesOfParent(context, from, parent).filter((policy) =>
+      targetedSections(policy, from, parent.name).has(section),
+    ),
+  })
+  const own = hasOwn
+    ? [set === undefined ? at('Gateway', gateway, listener) : at('ListenerSet', set, listener)]
+    : []
+  const wholes = [
+    ...(set === undefined ? [] : [at('ListenerSet', set, '')]),
+    at('Gateway', gateway, ''),
+  ]
+  const seen = new Set<ProxyPolicy>()
+  return [...own, ...wholes].map(({ from, policies }) => {
+    const left = policies.filter((policy) => !seen.has(policy))
+    for (const policy of left) seen.add(policy)
+    return { from, policies: left }
+  })
 }
 
 const POOLED = 'traffic.authorization'
 
-type Levels = readonly (readonly ProxyPolicy[])[]
+interface Level {
+  readonly from: ParentKind
+  readonly policies: readonly ProxyPolicy[]
+}
+
+type Levels = readonly Level[]
 
 /** Policies of mode Audit replace only fields of each other, and so do those of mode Enforce (decision 25m). */
 function inherit(
@@ -97,7 +147,10 @@ function inherit(
     inheritWithin(
       context,
       own.filter(({ policy }) => policy.spec.mode === mode),
-      levels.map((policies) => policies.filter(({ spec }) => spec.mode === mode)),
+      levels.map(({ from, policies }) => ({
+        from,
+        policies: policies.filter(({ spec }) => spec.mode === mode),
+      })),
     )
   const [enforced, audited] = [ofMode('Enforce'), ofMode('Audit')]
   return {
@@ -125,7 +178,7 @@ function inheritWithin(
   take(own.map(({ policy }) => policy))
   const all = [...own]
   const inherited: Inherited[] = []
-  for (const level of levels) {
+  for (const { from, policies: level } of levels) {
     const won = new Set<string>()
     for (const policy of level) {
       const fields = fieldsOf(policy.spec)
@@ -141,7 +194,7 @@ function inheritWithin(
       const inForce = left.filter((field) => field === POOLED || !won.has(field))
       for (const field of left) won.add(field)
       const audited = isAudited(whole)
-      inherited.push({ policy: whole.key, isValid, isAudited: audited, inForce, replaced })
+      inherited.push({ from, policy: whole.key, isValid, isAudited: audited, inForce, replaced })
     }
     take(level)
   }

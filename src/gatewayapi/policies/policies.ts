@@ -100,15 +100,19 @@ export const isRouteTarget = ({ group, kind }: TargetRef): boolean =>
 export const isGatewayTarget = ({ group, kind }: TargetRef): boolean =>
   group === GATEWAY_API_GROUP && kind === 'Gateway'
 
+export const isListenerSetTarget = ({ group, kind }: TargetRef): boolean =>
+  group === GATEWAY_API_GROUP && kind === 'ListenerSet'
+
 export const isServiceTarget = ({ group, kind }: TargetRef): boolean =>
   group === '' && kind === 'Service'
 
 /** Returns what is wrong with a targetRef (decision 25a). */
 function targetProblems({ traffic, backend }: ProxyPolicySpec, ref: TargetRef): readonly string[] {
   const target = `${ref.kind} ${ref.name}`
-  if (ref.sectionName !== undefined && !isGatewayTarget(ref))
-    return [`targetRefs: sectionName is for the target Gateway, not for ${target}`]
-  if (isRouteTarget(ref) || isGatewayTarget(ref))
+  const isParent = isGatewayTarget(ref) || isListenerSetTarget(ref)
+  if (ref.sectionName !== undefined && !isParent)
+    return [`targetRefs: sectionName is for the targets Gateway and ListenerSet, not for ${target}`]
+  if (isRouteTarget(ref) || isParent)
     return backend?.http === undefined
       ? []
       : [`backend.http may not be used with the target ${target}`]
@@ -123,6 +127,6 @@ function targetProblems({ traffic, backend }: ProxyPolicySpec, ref: TargetRef): 
         : [`backend.mcp may not be used with the target ${target}`]),
     ]
   return [
-    `target ${target} of group "${ref.group}" is not known; expected HTTPRoute or Gateway of ${GATEWAY_API_GROUP} or Service of the core group`,
+    `target ${target} of group "${ref.group}" is not known; expected HTTPRoute, Gateway or ListenerSet of ${GATEWAY_API_GROUP} or Service of the core group`,
   ]
 }

@@ -1,11 +1,13 @@
-// Resolves the parentRefs of an HTTPRoute to listeners, or the reasons why the route does not attach.
+// Resolves the parentRefs of an HTTPRoute (Gateways and ListenerSets) to listeners, or the reasons why the route does not attach.
 
 import type { Condition, GatewayName } from '../../ir/status.js'
 import { GATEWAY_API_GROUP } from '../../resources/kinds/fields.js'
 import type { HttpRouteSpec } from '../../resources/kinds/http-route.js'
 import { namespacePermission, type Permission } from '../listeners/allowed-namespaces.js'
 import { type TranslatedGateway, translateGateway } from '../listeners/gateways.js'
-import { allowsHttpRoutes, type TranslatedListener } from '../listeners/listeners.js'
+import { gatewayOf, listenersOfSet } from '../listeners/listener-set-status.js'
+import { setPermission } from '../listeners/listener-sets.js'
+import { allowsHttpRoutes, isOfSet, type TranslatedListener } from '../listeners/listeners.js'
 import { isFalse } from '../world/conditions.js'
 import type { Context } from '../world/context.js'
 import { intersectHostnames, isHostnamePattern } from '../world/hostnames.js'
@@ -21,6 +23,8 @@ export interface Placement {
 
 export interface TranslatedParent {
   readonly gateway: GatewayName
+  /** The ListenerSet that the parentRef names; absent: it names the Gateway. */
+  readonly set?: GatewayName
   /** sectionName of the parentRef. */
   readonly section?: string
   readonly port?: number
@@ -30,73 +34,119 @@ export interface TranslatedParent {
 }
 
 export interface ParentListener {
+  /** Unique in the Gateway (TranslatedListener.id). */
+  readonly id: string
   readonly name: string
-  /** Never empty. */
+  /** Empty if the listener is refused: another one may have its port and host name. */
   readonly placements: readonly Placement[]
 }
 
 export function translateParents(context: Context, route: HttpRoute): readonly TranslatedParent[] {
   return route.spec.parentRefs
-    .filter(({ group, kind }) => group === GATEWAY_API_GROUP && kind === 'Gateway')
+    .filter(({ group }) => group === GATEWAY_API_GROUP)
     .flatMap((ref) => {
-      const gateway = {
-        namespace: ref.namespace ?? route.metadata.namespace,
-        name: ref.name,
-      }
-      const key = gatewayKey(gateway)
-      const found = translateGateway(context, key)
-      if (found === 'foreign' || (found === undefined && context.options.isCluster === true))
-        return []
-      const place = {
-        gateway,
-        ...(ref.sectionName === undefined ? {} : { section: ref.sectionName }),
-        ...(ref.port === undefined ? {} : { port: ref.port }),
-      }
-      return found === undefined
-        ? [
-            {
-              ...place,
-              listeners: [],
-              refusal: refused('NoMatchingParent', `Gateway ${key} not found`),
-            },
-          ]
-        : [{ ...place, ...attach(context, found, route, ref) }]
+      if (ref.kind === 'Gateway') return atGateway(context, route, ref)
+      // A mesh serves its ListenerSets without Gatehouse.
+      const isSet = ref.kind === 'ListenerSet' && context.options.mesh === undefined
+      return isSet ? atListenerSet(context, route, ref) : []
     })
 }
+
+function atGateway(
+  context: Context,
+  route: HttpRoute,
+  ref: ParentRef,
+): readonly TranslatedParent[] {
+  const gateway = namedBy(ref, route)
+  const key = gatewayKey(gateway)
+  const found = translateGateway(context, key)
+  if (found === 'foreign' || (found === undefined && context.options.isCluster === true)) return []
+  const place = { gateway, ...sectionOf(ref) }
+  if (found === undefined)
+    return [{ ...place, ...none('NoMatchingParent', `Gateway ${key} not found`) }]
+  const own = found.listeners.filter(({ owner }) => !isOfSet(owner))
+  const parent = { gateway: found, listeners: own, text: `Gateway ${key}` }
+  return [{ ...place, ...attach(context, parent, route, ref) }]
+}
+
+function atListenerSet(
+  context: Context,
+  route: HttpRoute,
+  ref: ParentRef,
+): readonly TranslatedParent[] {
+  const set = namedBy(ref, route)
+  const key = gatewayKey(set)
+  const text = `ListenerSet ${key}`
+  const resource = context.reader.read('listenerSets', key)
+  const gateway = resource && gatewayOf(context, resource)
+  if (resource === undefined || gateway === undefined) {
+    // In a cluster, the parent of another controller's Gateway is that controller's concern.
+    if (context.options.isCluster === true) return []
+    const why = resource === undefined ? `${text} not found` : `${text} has no Gateway`
+    return [{ gateway: set, set, ...sectionOf(ref), ...none('NoMatchingParent', why) }]
+  }
+  const { namespace, name } = gateway.gateway.metadata
+  const place = { gateway: { namespace, name }, set, ...sectionOf(ref) }
+  if (!setPermission(context, gateway.gateway, resource).isAllowed)
+    return [
+      { ...place, ...none('NoMatchingParent', `${text} is not allowed by Gateway ${gateway.key}`) },
+    ]
+  const listeners = listenersOfSet(resource, gateway.listeners)
+  return [{ ...place, ...attach(context, { gateway, listeners, text }, route, ref) }]
+}
+
+const namedBy = ({ namespace, name }: ParentRef, { metadata }: HttpRoute): GatewayName => ({
+  namespace: namespace ?? metadata.namespace,
+  name,
+})
+
+const sectionOf = ({
+  sectionName,
+  port,
+}: ParentRef): Pick<TranslatedParent, 'section' | 'port'> => ({
+  ...(sectionName === undefined ? {} : { section: sectionName }),
+  ...(port === undefined ? {} : { port }),
+})
 
 type ParentRef = HttpRouteSpec['parentRefs'][number]
 type Attached = Pick<TranslatedParent, 'listeners' | 'refusal'>
 
-const refused = (reason: string, message: string): Condition => isFalse('Accepted', reason, message)
+const none = (reason: string, message: string): Attached => ({
+  listeners: [],
+  refusal: isFalse('Accepted', reason, message),
+})
+
+interface Parent {
+  readonly gateway: TranslatedGateway
+  /** Listeners of the Gateway itself, or of the ListenerSet. */
+  readonly listeners: readonly TranslatedListener[]
+  /** Kind and name, for messages. */
+  readonly text: string
+}
 
 function attach(
   context: Context,
-  gateway: TranslatedGateway,
+  { gateway, listeners, text }: Parent,
   route: HttpRoute,
   ref: ParentRef,
 ): Attached {
-  const named = gateway.listeners.filter(
+  const named = listeners.filter(
     ({ spec }) =>
       (ref.sectionName === undefined || spec.name === ref.sectionName) &&
       (ref.port === undefined || spec.port === ref.port),
   )
-  const none = (reason: string, message: string): Attached => ({
-    listeners: [],
-    refusal: refused(reason, message),
-  })
   const bad = route.spec.hostnames.find((hostname) => !isHostnamePattern(hostname))
   if (bad !== undefined) return none('UnsupportedValue', `"${bad}" is not a host name`)
-  if (named.length === 0)
-    return none('NoMatchingParent', `Gateway ${gateway.key} has no such listener`)
+  if (named.length === 0) return none('NoMatchingParent', `${text} has no such listener`)
   const asked = named.map((listener) => ({
     listener,
-    permission: permissionOf(context, gateway, listener.spec, route),
+    permission: permissionOf(context, listener, route),
   }))
   const allowing = asked.filter(({ permission }) => permission.isAllowed)
   if (allowing.length === 0)
     return none(
       'NotAllowedByListeners',
-      `No listener of Gateway ${gateway.key} allows HTTPRoutes of namespace ${route.metadata.namespace}${doubtsOf(asked)}`,
+      `No listener of ${text} allows HTTPRoutes of namespace ${route.metadata.namespace}${doubtsOf(asked)}`,
     )
   const shared = allowing
     .map(({ listener }) => ({
@@ -111,25 +161,27 @@ function attach(
   if (shared.length === 0)
     return none(
       'NoMatchingListenerHostname',
-      `No hostname of the route matches a listener of Gateway ${gateway.key}`,
+      `No hostname of the route matches a listener of ${text}`,
     )
   return {
     listeners: shared.map(({ listener, domains }) => ({
-      name: listener.spec.name,
+      ...{ id: listener.id, name: listener.spec.name },
       placements: placementsOf(listener, domains),
     })),
   }
 }
 
-const permissionOf = (
+function permissionOf(
   context: Context,
-  gateway: TranslatedGateway,
-  spec: TranslatedListener['spec'],
+  { spec, owner }: TranslatedListener,
   route: HttpRoute,
-): Permission =>
-  allowsHttpRoutes(spec)
-    ? namespacePermission(context, gateway.gateway, spec, route.metadata.namespace)
+): Permission {
+  const { namespaces } = spec.allowedRoutes
+  const allowed = { ...namespaces, own: owner.metadata.namespace, of: `listener ${spec.name}` }
+  return allowsHttpRoutes(spec)
+    ? namespacePermission(context, allowed, route.metadata.namespace)
     : { isAllowed: false }
+}
 
 function doubtsOf(asked: readonly { readonly permission: Permission }[]): string {
   const doubts = new Set(asked.flatMap(({ permission }) => permission.doubt ?? []))
@@ -137,6 +189,6 @@ function doubtsOf(asked: readonly { readonly permission: Permission }[]): string
 }
 
 const placementsOf = (
-  { routeConfig }: TranslatedListener,
+  { routeConfig, isProgrammed }: TranslatedListener,
   domains: readonly string[],
-): readonly Placement[] => domains.map((domain) => ({ routeConfig, domain }))
+): readonly Placement[] => (isProgrammed ? domains.map((domain) => ({ routeConfig, domain })) : [])

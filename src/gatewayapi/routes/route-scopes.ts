@@ -6,7 +6,7 @@ import { GATEWAY_API_GROUP } from '../../resources/kinds/fields.js'
 import { translateGateway } from '../listeners/gateways.js'
 import { requiresPolicy } from '../listeners/parameters.js'
 import { type Attachment, attachPolicies } from '../policies/attachments.js'
-import { type Inherited, inheritPolicies } from '../policies/inheritance.js'
+import { type Inherited, inheritPolicies, type RoutePlace } from '../policies/inheritance.js'
 import type { Context } from '../world/context.js'
 import { gatewayKey, keyIn, targetKey, uniqueGateways } from '../world/world.js'
 import type { Placement, TranslatedParent } from './route-parents.js'
@@ -17,6 +17,8 @@ export interface RouteScope {
   readonly name?: string
   /** Sorted; empty if the route is not attached. */
   readonly gateways: readonly GatewayName[]
+  /** Its listeners, as GATEWAY_NAMESPACE/GATEWAY/LISTENER_ID. */
+  readonly listeners: readonly string[]
   readonly placements: readonly Placement[]
   readonly attachment: Attachment
   /** The effects of the Gateway's policies. */
@@ -34,16 +36,16 @@ export function scopesOf(
   parents: readonly TranslatedParent[],
 ): readonly RouteScope[] {
   const target = targetKey(GATEWAY_API_GROUP, 'HTTPRoute', namespace, name)
-  const places = parents.flatMap(({ gateway, listeners }) =>
-    listeners.map(({ name: listener, placements }) => ({
-      ...scopeAt(context, target, gateway, listener),
-      ...{ gateway, placements },
+  const places = parents.flatMap(({ gateway, set, listeners }) =>
+    listeners.map(({ id, name: listener, placements }) => ({
+      ...scopeAt(context, target, { gateway, listener, ...(set === undefined ? {} : { set }) }),
+      ...{ gateway, placements, place: listenerPlace(gateway, id) },
     })),
   )
   if (places.length === 0)
     return [
       {
-        ...{ gateways: [], placements: [], inherited: [], lacksPolicy: false },
+        ...{ gateways: [], listeners: [], placements: [], inherited: [], lacksPolicy: false },
         attachment: attachPolicies(context, target),
       },
     ]
@@ -57,6 +59,7 @@ export function scopesOf(
     return own.slice(0, 1).map(({ attachment, inherited, lacksPolicy, presenter }) => ({
       ...(scope === undefined ? {} : { name: scope }),
       gateways: uniqueGateways(own.map(({ gateway }) => gateway)),
+      listeners: own.map(({ place }) => place),
       placements: uniquePlacements(own.flatMap(({ placements }) => placements)),
       ...{ attachment, inherited, lacksPolicy },
       ...(presenter === undefined ? {} : { presenter }),
@@ -64,31 +67,25 @@ export function scopesOf(
   })
 }
 
+/** Names a listener of a Gateway, for RouteScope.listeners. */
+export const listenerPlace = (gateway: GatewayName, id: string): string =>
+  keyIn(gatewayKey(gateway), id)
+
 interface ScopeAt extends Pick<
   RouteScope,
   'attachment' | 'inherited' | 'lacksPolicy' | 'presenter'
 > {
-  /** Name of the Gateway, or of the listener if that has its own policies. */
+  /** Name of the Gateway, or of the ListenerSet or listener if that has its own policies. */
   readonly own: string
 }
 
-function scopeAt(
-  context: Context,
-  target: string,
-  gateway: GatewayName,
-  listener: string,
-): ScopeAt {
-  const { attachment, inherited, isOfListener } = inheritPolicies(
-    context,
-    target,
-    gateway,
-    listener,
-  )
-  const key = gatewayKey(gateway)
+function scopeAt(context: Context, target: string, place: RoutePlace): ScopeAt {
+  const { attachment, inherited, scope } = inheritPolicies(context, target, place)
+  const key = gatewayKey(place.gateway)
   const found = translateGateway(context, key)
   const translated = found === 'foreign' ? undefined : found
   return {
-    own: isOfListener ? keyIn(key, listener) : key,
+    own: scope === undefined ? key : keyIn(key, scope),
     ...{ attachment, inherited },
     lacksPolicy:
       !attachment.decides &&

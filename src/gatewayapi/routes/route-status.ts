@@ -1,16 +1,11 @@
 // Builds the status of an HTTPRoute: Accepted, ResolvedRefs and PartiallyInvalid for each parent (Gateway API,
 // RouteStatus).
 
-import {
-  type Condition,
-  type GatewayName,
-  type ResourceStatus,
-  WITHOUT_POLICY,
-} from '../../ir/status.js'
+import { type Condition, type ResourceStatus, WITHOUT_POLICY } from '../../ir/status.js'
 import { about, isFalse, isTrue, statusOf, unsupportedNote } from '../world/conditions.js'
 import type { TranslatedParent } from './route-parents.js'
 import type { TranslatedRule } from './route-rules.js'
-import type { RouteScope } from './route-scopes.js'
+import { listenerPlace, type RouteScope } from './route-scopes.js'
 import type { HttpRoute } from './rule-routes.js'
 import { isIgnored } from './unimplemented-fields.js'
 
@@ -27,8 +22,9 @@ export function routeStatus(
 ): ResourceStatus {
   // Problems of the HTTPRoute itself are the same in every scope.
   const rules = scoped[0]?.rules ?? []
-  const conditions = parents.flatMap(({ gateway, section, port, refusal }) => {
-    const own = scoped.filter(({ scope }) => isAt(scope, gateway))
+  const conditions = parents.flatMap(({ gateway, set, section, port, listeners, refusal }) => {
+    const places = listeners.map(({ id }) => listenerPlace(gateway, id))
+    const own = scoped.filter(({ scope }) => scope.listeners.some((one) => places.includes(one)))
     const accepted =
       refusal === undefined
         ? acceptance(
@@ -40,7 +36,7 @@ export function routeStatus(
     // A Gateway's client certificate concerns its own scopes alone.
     const refs = own.length === 0 ? rules : own.flatMap((one) => one.rules)
     return about([...accepted, resolvedRefs(refs)], {
-      ancestor: gateway,
+      ancestor: set === undefined ? gateway : { kind: 'ListenerSet', ...set },
       ...(section === undefined ? {} : { section }),
       ...(port === undefined ? {} : { port }),
     })
@@ -80,25 +76,22 @@ function acceptance(
     : [accepted, isTrue('PartiallyInvalid', 'UnsupportedValue', message)]
 }
 
-const isAt = ({ gateways }: RouteScope, { namespace, name }: GatewayName): boolean =>
-  gateways.some((gateway) => gateway.namespace === namespace && gateway.name === name)
-
 /** Reports the Gateway's policies in force, which the owner of the route may not be able to see. */
 const inheritedLines = ({ inherited, attachment }: RouteScope): readonly string[] =>
   inherited
     .filter(({ inForce }) => inForce.length > 0)
-    .flatMap(({ policy, isValid, isAudited, inForce }) => {
+    .flatMap(({ policy, isValid, isAudited, inForce, from }) => {
       const conflict = attachment.conflicts.get(policy)
       if (isAudited)
         return isValid
-          ? [`Audited: ${inForce.join(', ')} of ProxyPolicy ${policy}, by its Gateway`]
+          ? [`Audited: ${inForce.join(', ')} of ProxyPolicy ${policy}, by its ${from}`]
           : []
       const refusal = isValid
         ? attachment.broken.includes(policy) && conflict
         : 'it is not valid: the route refuses all traffic'
-      const line = `In force: ${inForce.join(', ')} of ProxyPolicy ${policy}, by its Gateway`
+      const line = `In force: ${inForce.join(', ')} of ProxyPolicy ${policy}, by its ${from}`
       return typeof refusal === 'string'
-        ? [`ProxyPolicy ${policy} of its Gateway: ${refusal}`]
+        ? [`ProxyPolicy ${policy} of its ${from}: ${refusal}`]
         : [line]
     })
 

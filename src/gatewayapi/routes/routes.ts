@@ -30,7 +30,7 @@ export interface TranslatedRoute {
   readonly placed: readonly PlacedRoutes[]
   /** The Gateways that the route is attached to, sorted. */
   readonly gateways: readonly GatewayName[]
-  /** Names of the listeners that the route is attached to, by gatewayKey(). */
+  /** Ids of the listeners that the route is attached to, by gatewayKey(). */
   readonly listeners: ReadonlyMap<string, ReadonlySet<string>>
   readonly authz: readonly AuthzEntry[]
   readonly proc: readonly ProcEntry[]
@@ -199,7 +199,7 @@ function attachedListeners(parents: readonly TranslatedParent[]): TranslatedRout
   const attached = new Map<string, Set<string>>()
   for (const { gateway, listeners } of parents) {
     const key = gatewayKey(gateway)
-    attached.set(key, new Set([...(attached.get(key) ?? []), ...listeners.map(({ name }) => name)]))
+    attached.set(key, new Set([...(attached.get(key) ?? []), ...listeners.map(({ id }) => id)]))
   }
   return attached
 }

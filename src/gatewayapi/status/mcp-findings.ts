@@ -126,13 +126,13 @@ function isListenedOn(
   const [listenerProtocol, standard] = protocol === 'https:' ? ['HTTPS', 443] : ['HTTP', 80]
   const wanted = port === '' ? standard : Number(port)
   return routes.some(({ listeners }) =>
-    [...listeners].some(([key, names]) => {
+    [...listeners].some(([key, ids]) => {
       const gateway = translateGateway(context, key)
       return (
         typeof gateway === 'object' &&
         gateway.listeners.some(
-          ({ spec }) =>
-            names.has(spec.name) && spec.port === wanted && spec.protocol === listenerProtocol,
+          ({ id, spec }) =>
+            ids.has(id) && spec.port === wanted && spec.protocol === listenerProtocol,
         )
       )
     }),

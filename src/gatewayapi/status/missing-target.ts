@@ -6,6 +6,7 @@ import { keyIn } from '../world/world.js'
 
 const NAMES = {
   Gateway: 'gatewayNames',
+  ListenerSet: 'listenerSetNames',
   HTTPRoute: 'httpRouteNames',
   ProxyBackend: 'proxyBackendNames',
   Service: 'serviceNames',

@@ -3,11 +3,15 @@
 
 import { AUDIT, type Condition, type GatewayName, type ResourceStatus } from '../../ir/status.js'
 import { translateGateway } from '../listeners/gateways.js'
+import { gatewayOf, listenersOfSet } from '../listeners/listener-set-status.js'
+import { setPermission } from '../listeners/listener-sets.js'
+import { isOfSet, type TranslatedListener } from '../listeners/listeners.js'
 import { type Attachment, attachPolicies, fieldConflicts } from '../policies/attachments.js'
 import { isAudited } from '../policies/audit.js'
-import { gatewayTarget, targetedSections } from '../policies/inheritance.js'
+import { targetedSections } from '../policies/inheritance.js'
 import {
   isGatewayTarget,
+  isListenerSetTarget,
   isRouteTarget,
   isServiceTarget,
   type ProxyPolicy,
@@ -172,7 +176,7 @@ const ownLines = (states: readonly TargetState[], policy: string): readonly stri
         return fields.length === 0
           ? []
           : [
-              `${one.isAudited ? 'Audited' : 'In force'}: ${fields.join(', ')} in place of ProxyPolicy ${one.policy} of the Gateway, on HTTPRoute ${route?.key ?? ''}`,
+              `${one.isAudited ? 'Audited' : 'In force'}: ${fields.join(', ')} in place of ProxyPolicy ${one.policy} of the ${one.from}, on HTTPRoute ${route?.key ?? ''}`,
             ]
       }),
     ),
@@ -205,6 +209,7 @@ function targetState(
       ? missing('Service')
       : { gateways: uses.users.of(target), ...lost }
   if (isGatewayTarget(ref)) return gatewayState(context, policy, ref)
+  if (isListenerSetTarget(ref)) return listenerSetState(context, policy, ref)
   if (!isRouteTarget(ref)) return pending(`${ref.kind} ${key} is not known`)
   const httpRoute = context.reader.read('httpRoutes', key)
   if (httpRoute === undefined) return { ...missing('HTTPRoute'), ...lost }
@@ -215,7 +220,7 @@ function targetState(
 }
 
 function gatewayState(context: Context, policy: ProxyPolicy, ref: TargetRef): TargetState {
-  const { namespace, name } = policy.metadata
+  const { namespace } = policy.metadata
   const gateway = { namespace, name: ref.name }
   const key = gatewayKey(gateway)
   const found = translateGateway(context, key)
@@ -223,19 +228,61 @@ function gatewayState(context: Context, policy: ProxyPolicy, ref: TargetRef): Ta
   if (found === undefined)
     return { ...none, pending: notFound(context, 'Gateway', namespace, ref.name), missing: true }
   if (found === 'foreign') return { ...none, pending: `Gateway ${key} is another controller's` }
+  const own = found.listeners.filter(({ owner }) => !isOfSet(owner))
+  return parentState(context, policy, ref, { gateway, kind: 'Gateway', listeners: own })
+}
+
+function listenerSetState(context: Context, policy: ProxyPolicy, ref: TargetRef): TargetState {
+  const { namespace } = policy.metadata
+  const key = keyIn(namespace, ref.name)
+  const set = context.reader.read('listenerSets', key)
+  const none = { gateways: [], isGateway: true } as const
+  if (set === undefined)
+    return {
+      ...none,
+      pending: notFound(context, 'ListenerSet', namespace, ref.name),
+      missing: true,
+    }
+  const found = gatewayOf(context, set)
+  if (found === undefined)
+    return { ...none, pending: `ListenerSet ${key} has no Gateway of this controller` }
+  if (!setPermission(context, found.gateway, set).isAllowed)
+    return { ...none, pending: `ListenerSet ${key} is not allowed by Gateway ${found.key}` }
+  const { metadata } = found.gateway
+  return parentState(context, policy, ref, {
+    gateway: { namespace: metadata.namespace, name: metadata.name },
+    kind: 'ListenerSet',
+    listeners: listenersOfSet(set, found.listeners),
+  })
+}
+
+interface TargetedParent {
+  readonly gateway: GatewayName
+  readonly kind: 'Gateway' | 'ListenerSet'
+  readonly listeners: readonly TranslatedListener[]
+}
+
+function parentState(
+  context: Context,
+  policy: ProxyPolicy,
+  ref: TargetRef,
+  { gateway, kind, listeners }: TargetedParent,
+): TargetState {
+  const { namespace, name } = policy.metadata
   const { sectionName = '' } = ref
-  const beside = (context.reader.read('policiesOn', gatewayTarget(gateway)) ?? []).filter((one) =>
-    targetedSections(one, ref.name).has(sectionName),
+  const target = targetKey(ref.group, kind, namespace, ref.name)
+  const beside = (context.reader.read('policiesOn', target) ?? []).filter((one) =>
+    targetedSections(one, kind, ref.name).has(sectionName),
   )
   const conflict = fieldConflicts(beside.map((one) => translatePolicy(context, one))).get(
     keyIn(namespace, name),
   )
-  const isThere =
-    sectionName === '' || found.listeners.some(({ spec }) => spec.name === sectionName)
+  const isThere = sectionName === '' || listeners.some(({ spec }) => spec.name === sectionName)
+  const missing = `${kind} ${keyIn(namespace, ref.name)} has no listener ${sectionName}`
   return {
     gateways: [gateway],
     isGateway: true,
     ...(conflict === undefined ? {} : { conflict }),
-    ...(isThere ? {} : { pending: `Gateway ${key} has no listener ${sectionName}`, missing: true }),
+    ...(isThere ? {} : { pending: missing, missing: true }),
   }
 }

@@ -3,9 +3,28 @@
 
 import type { Condition, ResourceStatus } from '../../ir/status.js'
 import { gatewayStatus, type TranslatedGateway } from '../listeners/gateways.js'
-import type { TranslatedListener } from '../listeners/listeners.js'
+import { isOfSet, type TranslatedListener } from '../listeners/listeners.js'
 import { isFalse, isTrue } from '../world/conditions.js'
 import type { Context } from '../world/context.js'
+
+/** Returns the listeners of a Gateway as an Envoy that serves several Gateways binds them. before: as below. */
+export function boundListeners(
+  { options }: Context,
+  own: TranslatedGateway,
+  before: readonly TranslatedGateway[],
+): readonly TranslatedListener[] {
+  if (!(options.sharesEnvoys ?? options.isCluster !== true)) return own.listeners
+  return own.listeners.map((listener) => {
+    const winner = winnerOf(listener, before)
+    return winner === undefined ? listener : conflicting(listener, own, winner)
+  })
+}
+
+const winnerOf = (
+  { spec, isProgrammed }: TranslatedListener,
+  before: readonly TranslatedGateway[],
+): TranslatedGateway | undefined =>
+  isProgrammed ? before.find((other) => portsOf(other).includes(spec.port)) : undefined
 
 /** before: the Gateways with precedence, which keep their ports: older, or as old and first by namespace and name. */
 export function withSharedPorts(
@@ -14,24 +33,18 @@ export function withSharedPorts(
   before: readonly TranslatedGateway[],
 ): ResourceStatus {
   const { options } = context
-  const winnerOf = ({ spec, isProgrammed }: TranslatedListener): TranslatedGateway | undefined =>
-    isProgrammed ? before.find((other) => portsOf(other).includes(spec.port)) : undefined
   const shares = new Map(
     own.listeners.flatMap((listener) => {
-      const winner = winnerOf(listener)
+      const winner = winnerOf(listener, before)
       return winner === undefined ? [] : [[listener, winner] as const]
     }),
   )
   if (shares.size === 0) return own.status
-  if (options.sharesEnvoys ?? options.isCluster !== true) {
-    const listeners = own.listeners.map((listener) => {
-      const winner = shares.get(listener)
-      return winner === undefined ? listener : conflicting(listener, own, winner)
-    })
-    return gatewayStatus(context, own.gateway, listeners)
-  }
+  if (options.sharesEnvoys ?? options.isCluster !== true)
+    return gatewayStatus(context, own.gateway, boundListeners(context, own, before))
+  const ofGateway = [...shares].filter(([{ owner }]) => !isOfSet(owner))
   const remarks = new Map(
-    [...shares].map(([{ spec }, { key }]) => [spec.name, remark(key, spec.port)]),
+    ofGateway.map(([{ spec }, { key }]) => [spec.name, remark(key, spec.port)]),
   )
   const conditions = own.status.conditions.map((condition) => remarking(condition, remarks))
   return { ...own.status, conditions }

@@ -7,6 +7,7 @@ import type { Condition, ResourceStatus } from '../../ir/status.js'
 import type { Resource, Resources } from '../../resources/kinds/resources.js'
 import { mapEach, mapWork, type Work } from '../../turns.js'
 import { gatewayClassStatus, type TranslatedGateway } from '../listeners/gateways.js'
+import { gatewayOf, listenerSetStatus } from '../listeners/listener-set-status.js'
 import { parametersConditions } from '../listeners/parameters.js'
 import type { ProxyPolicy } from '../policies/policies.js'
 import { type HeirsOfAll, sumHeirs } from '../routes/heirs.js'
@@ -16,7 +17,7 @@ import { type Context, queryWork } from '../world/context.js'
 import { keyOf } from '../world/world.js'
 import { isOnOthersAlone, tlsPolicyStatus } from './backend-tls-status.js'
 import { isOnRoutesAlone, policyStatus, type Uses } from './policy-status.js'
-import { withSharedPorts } from './shared-ports.js'
+import { boundListeners, withSharedPorts } from './shared-ports.js'
 import { createUsers } from './users.js'
 
 /** routes: the route chunks of this revision. */
@@ -69,7 +70,10 @@ export function createStatusBuilder(): BuildStatuses {
       ...(yield* silent(resources.endpointSlices)),
       ...(isMesh
         ? (yield* mapWork(
-            [resources.gateways, resources.gatewayClasses, resources.httpRoutes],
+            [
+              ...[resources.gateways, resources.gatewayClasses, resources.httpRoutes],
+              resources.listenerSets,
+            ],
             silent,
           )).flat()
         : sharedStatuses(context, resources, gateways, routes)),
@@ -94,7 +98,22 @@ const sharedStatuses = (
   gatewayStatuses(context, resources, gateways),
   resources.gatewayClasses.map((gatewayClass) => gatewayClassStatus(context, gatewayClass)),
   ...routes.map(({ statuses }) => statuses),
+  listenerSetStatuses(context, resources, gateways),
 ]
+
+function listenerSetStatuses(
+  context: Context,
+  { listenerSets }: Resources,
+  gateways: readonly TranslatedGateway[],
+): readonly ResourceStatus[] {
+  const bound = memo((gateway: TranslatedGateway) =>
+    boundListeners(context, gateway, gateways.slice(0, gateways.indexOf(gateway))),
+  )
+  return listenerSets.map((set) => {
+    const gateway = gatewayOf(context, set)
+    return listenerSetStatus(context, set, gateway, gateway && bound(gateway))
+  })
+}
 
 function gatewayStatuses(
   context: Context,

@@ -9,6 +9,7 @@ export const SUPPORTED_FEATURES: readonly string[] = [
   'BackendTLSPolicySANValidation',
   'Gateway',
   'GatewayAddressEmpty',
+  'GatewayBackendClientCertificate',
   'GatewayFrontendClientCertificateValidation',
   'GatewayFrontendClientCertificateValidationInsecureFallback',
   'GatewayHTTPListenerIsolation',
@@ -42,5 +43,6 @@ export const SUPPORTED_FEATURES: readonly string[] = [
   'HTTPRouteRetryBackendTimeout',
   'HTTPRouteRetryConnectionError',
   'HTTPRouteSchemeRedirect',
+  'ListenerSet',
   'ReferenceGrant',
 ]

@@ -5,6 +5,7 @@ import { persistentMap } from '../../incremental/persistent-map.js'
 import type { RemoteState } from '../../ir/remote-target.js'
 import type { NameState } from '../../ir/resolved-name.js'
 import type { BackendTlsPolicySpec } from '../../resources/kinds/backend-tls-policy.js'
+import type { ListenerSetSpec } from '../../resources/kinds/listener-set.js'
 import type { ReferenceGrantSpec } from '../../resources/kinds/reference-grant.js'
 import type { Resource, Resources } from '../../resources/kinds/resources.js'
 import type { ServiceSpec } from '../../resources/kinds/service.js'
@@ -12,6 +13,7 @@ import { each, mapEach, type Work } from '../../turns.js'
 import {
   byName,
   envoyServiceKeys,
+  gatewayOfSet,
   namespaceOf,
   olderFirst,
   policyTargetKeys,
@@ -54,6 +56,7 @@ export function* buildWorld(
   const world: World = {
     gatewayClasses: yield* of('gatewayClasses', 'gatewayClasses', rows),
     gateways: yield* of('gateways', 'gateways', rows),
+    listenerSets: yield* of('listenerSets', 'listenerSets', rows),
     httpRoutes: yield* of('httpRoutes', 'httpRoutes', rows),
     proxyBackends: yield* of('proxyBackends', 'proxyBackends', rows),
     proxyParameters: yield* of('proxyParameters', 'proxyParameters', rows),
@@ -61,6 +64,7 @@ export function* buildWorld(
     services: yield* of('services', 'services', rows),
     secrets: yield* of('secrets', 'secrets', rows),
     configMaps: yield* of('configMaps', 'configMaps', rows),
+    listenerSetsOf: yield* of('listenerSets', 'listenerSetsOf', setsByGateway),
     policiesOn: yield* of('proxyPolicies', 'policiesOn', groupsBy(policyTargetKeys, olderFirst)),
     relaysOf: yield* of('proxyPolicies', 'relaysOf', groupsBy(relayTokensKeys, olderFirst)),
     tlsPoliciesOn: yield* of(
@@ -69,17 +73,14 @@ export function* buildWorld(
       groupsBy<BackendTlsPolicySpec>(targetKeys, olderFirst),
     ),
     endpointSlices: yield* of('endpointSlices', 'endpointSlices', groupsBy(serviceOfSlice, byName)),
-    envoyServices: yield* of(
-      'services',
-      'envoyServices',
-      groupsBy<ServiceSpec>(envoyServiceKeys, byName),
-    ),
+    envoyServices: yield* of('services', 'envoyServices', servicesOfEnvoys),
     referenceGrants: yield* of(
       'referenceGrants',
       'referenceGrants',
       groupsBy<ReferenceGrantSpec>(namespaceOf, byName),
     ),
     gatewayNames: yield* of('gateways', 'gatewayNames', namesByNamespace),
+    listenerSetNames: yield* of('listenerSets', 'listenerSetNames', namesByNamespace),
     httpRouteNames: yield* of('httpRoutes', 'httpRouteNames', namesByNamespace),
     proxyBackendNames: yield* of('proxyBackends', 'proxyBackendNames', namesByNamespace),
     serviceNames: yield* of('services', 'serviceNames', namesByNamespace),
@@ -159,6 +160,9 @@ const groupsBy = <Spec>(
     )
     return { table: before.with(changes), keys: groups.keys() }
   }
+
+const setsByGateway = groupsBy<ListenerSetSpec>(gatewayOfSet, olderFirst)
+const servicesOfEnvoys = groupsBy<ServiceSpec>(envoyServiceKeys, byName)
 
 /** Names per namespace; a changed resource that keeps its name changes nothing. */
 function* namesByNamespace<Spec>(

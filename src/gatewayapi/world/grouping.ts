@@ -3,6 +3,7 @@
 import { compareText } from '../../incremental/sorted-list.js'
 import { type EndpointSliceData, SERVICE_NAME_LABEL } from '../../resources/kinds/endpoint-slice.js'
 import { GATEWAY_API_GROUP } from '../../resources/kinds/fields.js'
+import type { ListenerSetSpec } from '../../resources/kinds/listener-set.js'
 import type { ProxyPolicySpec } from '../../resources/kinds/proxy-policy.js'
 import type { Resource } from '../../resources/kinds/resources.js'
 import { keyIn, keyOf, targetKey } from './world.js'
@@ -33,8 +34,8 @@ export const targetKeys = ({ metadata, spec }: Resource<Targeting>): readonly st
 ]
 
 /**
- * Returns the keys of the policy's targets. A target of an unknown group or kind is probably a misspelt HTTPRoute or
- * Gateway, so the (broken) policy also counts for those of that name: they must not be open (decision 25f).
+ * Returns the keys of the policy's targets. A target of an unknown group or kind is probably a misspelt HTTPRoute,
+ * Gateway or ListenerSet, so the (broken) policy also counts for those of that name: they must not be open (decision 25f).
  */
 export function policyTargetKeys(policy: Resource<ProxyPolicySpec>): readonly string[] {
   const { targetRefs, traffic, backend } = policy.spec
@@ -43,7 +44,9 @@ export function policyTargetKeys(policy: Resource<ProxyPolicySpec>): readonly st
   const meant = targetRefs
     .filter(({ group, kind }) => isProtective && !KNOWN_TARGETS.has(`${group}/${kind}`))
     .flatMap(({ name }) =>
-      ['HTTPRoute', 'Gateway'].map((kind) => targetKey(GATEWAY_API_GROUP, kind, namespace, name)),
+      ['HTTPRoute', 'Gateway', 'ListenerSet'].map((kind) =>
+        targetKey(GATEWAY_API_GROUP, kind, namespace, name),
+      ),
     )
   return [...new Set([...targetKeys(policy), ...meant])]
 }
@@ -51,6 +54,7 @@ export function policyTargetKeys(policy: Resource<ProxyPolicySpec>): readonly st
 const KNOWN_TARGETS = new Set([
   `${GATEWAY_API_GROUP}/HTTPRoute`,
   `${GATEWAY_API_GROUP}/Gateway`,
+  `${GATEWAY_API_GROUP}/ListenerSet`,
   '/Service',
 ])
 
@@ -71,6 +75,15 @@ export function serviceOfSlice({ metadata }: Resource<EndpointSliceData>): reado
   const service = metadata.labels[SERVICE_NAME_LABEL]
   return service === undefined ? [] : [keyIn(metadata.namespace, service)]
 }
+
+/** Returns the key of the ListenerSet's Gateway; none if its parent is of another kind. */
+export const gatewayOfSet = ({
+  metadata,
+  spec: { parentRef },
+}: Resource<ListenerSetSpec>): readonly string[] =>
+  parentRef.group === GATEWAY_API_GROUP && parentRef.kind === 'Gateway'
+    ? [keyIn(parentRef.namespace ?? metadata.namespace, parentRef.name)]
+    : []
 
 export const namespaceOf = ({ metadata }: Resource<unknown>): readonly string[] => [
   metadata.namespace,

@@ -11,6 +11,7 @@ import type { EndpointSliceData } from '../../resources/kinds/endpoint-slice.js'
 import type { GatewaySpec } from '../../resources/kinds/gateway.js'
 import type { GatewayClassSpec } from '../../resources/kinds/gateway-class.js'
 import type { HttpRouteSpec } from '../../resources/kinds/http-route.js'
+import type { ListenerSetSpec } from '../../resources/kinds/listener-set.js'
 import type { ProxyBackendSpec } from '../../resources/kinds/proxy-backend.js'
 import type { ProxyParametersSpec } from '../../resources/kinds/proxy-parameters.js'
 import type { ProxyPolicySpec } from '../../resources/kinds/proxy-policy.js'
@@ -26,6 +27,7 @@ export type Names = PersistentMap<readonly string[]>
 export interface World {
   readonly gatewayClasses: ResourceIndex<GatewayClassSpec>
   readonly gateways: ResourceIndex<GatewaySpec>
+  readonly listenerSets: ResourceIndex<ListenerSetSpec>
   readonly httpRoutes: ResourceIndex<HttpRouteSpec>
   readonly proxyBackends: ResourceIndex<ProxyBackendSpec>
   readonly proxyParameters: ResourceIndex<ProxyParametersSpec>
@@ -33,6 +35,8 @@ export interface World {
   readonly services: ResourceIndex<ServiceSpec>
   readonly secrets: ResourceIndex<SecretData>
   readonly configMaps: ResourceIndex<ConfigMapData>
+  /** ListenerSets by the gatewayKey() of their Gateway, the oldest first. */
+  readonly listenerSetsOf: Group<ListenerSetSpec>
   /** By targetKey(), the oldest first. */
   readonly policiesOn: Group<ProxyPolicySpec>
   /** Policies that make the gateway an authorization server, by relayTokensKey(), oldest first. */
@@ -47,6 +51,7 @@ export interface World {
   readonly referenceGrants: Group<ReferenceGrantSpec>
   /** Names by namespace; without duplicates, unordered. */
   readonly gatewayNames: Names
+  readonly listenerSetNames: Names
   readonly httpRouteNames: Names
   readonly proxyBackendNames: Names
   readonly serviceNames: Names

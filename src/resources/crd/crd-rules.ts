@@ -17,6 +17,8 @@ export type RulesByPath = Readonly<Record<string, readonly Rule[]>>
 
 const ROUTE = `t.group == 'gateway.networking.k8s.io' && t.kind == 'HTTPRoute'`
 const GATEWAY = `t.group == 'gateway.networking.k8s.io' && t.kind == 'Gateway'`
+const LISTENER_SET = `t.group == 'gateway.networking.k8s.io' && t.kind == 'ListenerSet'`
+const HTTP_BACKEND = 'has(self.backend) && has(self.backend.http)'
 const SERVICE = `t.group == '' && t.kind == 'Service'`
 const IDP_TWO = `has(self.mcp) && has(self.mcp.provider) && self.mcp.provider == 'IdpTwo'`
 
@@ -128,6 +130,21 @@ const guardRules = (apiGroup: string): RulesByPath => ({
   'backend.mcp.guard.response.*.webhook.backendRef': backendRules(apiGroup),
 })
 
+const TARGET_RULES: readonly Rule[] = [
+  {
+    rule: `(self.group == 'gateway.networking.k8s.io' && self.kind in ['HTTPRoute', 'Gateway', 'ListenerSet']) || (self.group == '' && self.kind == 'Service')`,
+    message: {
+      expression: `'target ' + self.kind + ' ' + self.name + ' of group "' + self.group + '" is not known; expected HTTPRoute, Gateway or ListenerSet of gateway.networking.k8s.io or Service of the core group'`,
+    },
+  },
+  {
+    rule: `!has(self.sectionName) || self.kind in ['Gateway', 'ListenerSet']`,
+    message: {
+      expression: `'targetRefs: sectionName is for the targets Gateway and ListenerSet, not for ' + self.kind + ' ' + self.name`,
+    },
+  },
+]
+
 /** Returns the rules of ProxyPolicy. apiGroup is {policy_api_group} of the specification. */
 export const proxyPolicyRules = (apiGroup: string): RulesByPath => ({
   '': [
@@ -141,26 +158,14 @@ export const proxyPolicyRules = (apiGroup: string): RulesByPath => ({
       message:
         'backend.ai.promptGuard and backend.mcp.guard exclude each other: the route refuses all traffic',
     },
-    misplaced('backend.http', 'has(self.backend) && has(self.backend.http)', 'HTTPRoute', ROUTE),
-    misplaced('backend.http', 'has(self.backend) && has(self.backend.http)', 'Gateway', GATEWAY),
+    misplaced('backend.http', HTTP_BACKEND, 'HTTPRoute', ROUTE),
+    misplaced('backend.http', HTTP_BACKEND, 'Gateway', GATEWAY),
+    misplaced('backend.http', HTTP_BACKEND, 'ListenerSet', LISTENER_SET),
     misplaced('traffic', 'has(self.traffic)', 'Service', SERVICE),
     misplaced('backend.ai', 'has(self.backend) && has(self.backend.ai)', 'Service', SERVICE),
     misplaced('backend.mcp', 'has(self.backend) && has(self.backend.mcp)', 'Service', SERVICE),
   ],
-  'targetRefs.*': [
-    {
-      rule: `(self.group == 'gateway.networking.k8s.io' && self.kind in ['HTTPRoute', 'Gateway']) || (self.group == '' && self.kind == 'Service')`,
-      message: {
-        expression: `'target ' + self.kind + ' ' + self.name + ' of group "' + self.group + '" is not known; expected HTTPRoute or Gateway of gateway.networking.k8s.io or Service of the core group'`,
-      },
-    },
-    {
-      rule: `!has(self.sectionName) || self.kind == 'Gateway'`,
-      message: {
-        expression: `'targetRefs: sectionName is for the target Gateway, not for ' + self.kind + ' ' + self.name`,
-      },
-    },
-  ],
+  'targetRefs.*': TARGET_RULES,
   'traffic.jwtAuthentication': JWT_RULES,
   'traffic.jwtAuthentication.providers.*.jwks.remote': [
     {

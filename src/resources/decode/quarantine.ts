@@ -29,6 +29,7 @@ const HARMLESS = new Set([
   'ProxyParameters',
   'GatewayClass',
   'Gateway',
+  'ListenerSet',
   'HTTPRoute',
   'BackendTLSPolicy',
   'ReferenceGrant',
@@ -110,7 +111,7 @@ function doubtsAbout<Spec>(
   const namespaces = policyNamespaces(resource)
   const reason = reasons.find(
     ({ source, namespace }) =>
-      source !== KUBERNETES || namespace === undefined || namespaces.includes(namespace),
+      source !== KUBERNETES || namespace === undefined || namespaces?.includes(namespace) !== false,
   )
   if (reason !== undefined)
     return [{ resource, doubt: { held: heldMessage(reason), kept: keptMessage(reason) } }]
@@ -123,9 +124,17 @@ function doubtsAbout<Spec>(
   return [{ resource, doubt: { held, kept } }]
 }
 
-/** Returns the namespaces where a cluster policy for the resource may be: its own and those of its Gateways. */
-function policyNamespaces({ kind, metadata, spec }: Resource<unknown>): readonly string[] {
+/**
+ * Returns the namespaces where a cluster policy for the resource may be: its own and those of its Gateways. undefined:
+ * any, as only a ListenerSet names its Gateway.
+ */
+function policyNamespaces({
+  kind,
+  metadata,
+  spec,
+}: Resource<unknown>): readonly string[] | undefined {
   const parents = kind === 'HTTPRoute' ? (spec as HttpRouteSpec).parentRefs : []
+  if (parents.some((parent) => parent.kind === 'ListenerSet')) return undefined
   return [metadata.namespace, ...parents.flatMap(({ namespace }) => namespace ?? [])]
 }
 

@@ -141,6 +141,7 @@ const byPlace = (a: Definition, b: Definition): number =>
 const NO_RESOURCES: Resources = {
   gatewayClasses: [],
   gateways: [],
+  listenerSets: [],
   httpRoutes: [],
   proxyPolicies: [],
   proxyBackends: [],

@@ -15,7 +15,7 @@ export const QUIET_MS = 2_000
 /** Kinds that can open access when added, removed or incomplete. Changes of other kinds apply immediately. */
 const WAIT = new Set([
   ...['ProxyPolicy', 'ProxyParameters', 'BackendTLSPolicy', 'ReferenceGrant'],
-  ...['HTTPRoute', 'Gateway', 'GatewayClass'],
+  ...['HTTPRoute', 'Gateway', 'GatewayClass', 'ListenerSet'],
 ])
 
 export interface Changing {

@@ -83,13 +83,23 @@ const gatewayTls = z.object({
   backend: z.object({ clientCertificateRef: secretRef.optional() }).optional(),
 })
 
-const listener = z.object({
+/** Schema of a listener of a Gateway or of a ListenerSet. */
+export const listener = z.object({
   name: name(),
   hostname: name().optional(),
   port: port(),
   protocol: z.string().min(1).max(255),
   tls: unimplemented(listenerTls, ['options']).optional(),
   allowedRoutes: allowedRoutes.prefault({}),
+})
+
+const allowedListeners = z.object({
+  namespaces: z
+    .object({
+      from: z.enum(['All', 'Selector', 'Same', 'None']).default('None'),
+      selector: labelSelector.optional(),
+    })
+    .prefault({}),
 })
 
 /** Gateway spec (gateway.networking.k8s.io/v1). */
@@ -108,6 +118,8 @@ export const gatewaySpec = unimplemented(
       .max(16)
       .default([]),
     tls: gatewayTls.optional(),
+    /** Which ListenerSets may add listeners; absent: none. */
+    allowedListeners: allowedListeners.optional(),
     infrastructure: unimplemented(
       z.object({
         parametersRef: z.object({ group: group(), kind: kind(), name: name() }).optional(),
@@ -115,7 +127,7 @@ export const gatewaySpec = unimplemented(
       ['labels', 'annotations'],
     ).optional(),
   }),
-  ['allowedListeners', 'defaultScope'],
+  ['defaultScope'],
 )
 
 /** A decoded Gateway spec. */

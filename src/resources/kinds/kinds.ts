@@ -8,6 +8,7 @@ import { GATEWAY_API_GROUP } from './fields.js'
 import { gatewaySpec } from './gateway.js'
 import { gatewayClassSpec } from './gateway-class.js'
 import { httpRouteSpec } from './http-route.js'
+import { listenerSetSpec } from './listener-set.js'
 import { proxyBackendSpec } from './proxy-backend.js'
 import { proxyParametersSpec } from './proxy-parameters.js'
 import { proxyPolicySpec } from './proxy-policy.js'
@@ -27,6 +28,8 @@ export interface Kind {
   /** How unknown fields are treated. own: errors. gateway-api: unsupported, or errors if misspelt. lenient: ignored. */
   readonly strictness: 'own' | 'gateway-api' | 'lenient'
   readonly clusterScoped?: boolean
+  /** Set if an API server may lack the kind: there are then no such resources. */
+  readonly isOptional?: true
 }
 
 /** Returns all kinds. apiGroup is {policy_api_group} of the specification. */
@@ -36,6 +39,7 @@ export const kindsOf = (apiGroup: string): readonly Kind[] => [
   own(apiGroup, 'ProxyParameters', 'proxyParameters', proxyParametersSpec),
   { ...gatewayApi('GatewayClass', 'gatewayClasses', gatewayClassSpec), clusterScoped: true },
   gatewayApi('Gateway', 'gateways', gatewaySpec),
+  { ...gatewayApi('ListenerSet', 'listenerSets', listenerSetSpec), isOptional: true },
   gatewayApi('HTTPRoute', 'httpRoutes', httpRouteSpec),
   gatewayApi('BackendTLSPolicy', 'backendTlsPolicies', backendTlsPolicySpec),
   gatewayApi('ReferenceGrant', 'referenceGrants', referenceGrantSpec),
@@ -55,7 +59,6 @@ export const OTHER_GATEWAY_API_KINDS: readonly string[] = [
   'TCPRoute',
   'TLSRoute',
   'UDPRoute',
-  'ListenerSet',
 ]
 
 const own = (

@@ -13,13 +13,15 @@ const targetRef = z.object({
   group: group()
     .describe('API group of the target; empty for the core group (Service).')
     .meta({ example: 'gateway.networking.k8s.io' }),
-  kind: kind().describe('HTTPRoute, Gateway or Service.').meta({ example: 'HTTPRoute' }),
+  kind: kind()
+    .describe('HTTPRoute, Gateway, ListenerSet or Service.')
+    .meta({ example: 'HTTPRoute' }),
   name: name()
     .describe('Name of the target, in the namespace of the policy.')
     .meta({ example: 'mcp' }),
   sectionName: name()
     .optional()
-    .describe('A listener of the target Gateway; absent: all of them.')
+    .describe('A listener of the target Gateway or ListenerSet; absent: all of them.')
     .meta({ example: 'https', since: '0.2.0' }),
 })
 

@@ -7,6 +7,7 @@ import type { EndpointSliceData } from './endpoint-slice.js'
 import type { GatewaySpec } from './gateway.js'
 import type { GatewayClassSpec } from './gateway-class.js'
 import type { HttpRouteSpec } from './http-route.js'
+import type { ListenerSetSpec } from './listener-set.js'
 import type { ProxyBackendSpec } from './proxy-backend.js'
 import type { ProxyParametersSpec } from './proxy-parameters.js'
 import type { ProxyPolicySpec } from './proxy-policy.js'
@@ -43,6 +44,7 @@ export interface Metadata {
 export interface Resources {
   readonly gatewayClasses: readonly Resource<GatewayClassSpec>[]
   readonly gateways: readonly Resource<GatewaySpec>[]
+  readonly listenerSets: readonly Resource<ListenerSetSpec>[]
   readonly httpRoutes: readonly Resource<HttpRouteSpec>[]
   readonly proxyPolicies: readonly Resource<ProxyPolicySpec>[]
   readonly proxyBackends: readonly Resource<ProxyBackendSpec>[]

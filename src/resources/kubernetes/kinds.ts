@@ -6,7 +6,7 @@ import type { Kind } from '../kinds/kinds.js'
 import { type KubernetesClient, KubernetesError } from './client.js'
 
 /** What the path of a kind is found by. */
-export type KindName = Pick<Kind, 'group' | 'kind' | 'versions' | 'clusterScoped'>
+export type KindName = Pick<Kind, 'group' | 'kind' | 'versions' | 'clusterScoped' | 'isOptional'>
 
 export interface KindPath {
   /** API version, e.g. "gateway.networking.k8s.io/v1". */
@@ -17,7 +17,10 @@ export interface KindPath {
   readonly plural: string
 }
 
-/** Finds the path. Rejects (KubernetesError) with what to install if the API server lacks the kind. */
+/** Thrown for a kind that the API server lacks. */
+export class UnknownKindError extends KubernetesError {}
+
+/** Finds the path. Rejects (UnknownKindError) with what to install if the API server lacks the kind. */
 export async function findKindPath(client: KubernetesClient, kind: KindName): Promise<KindPath> {
   for (const version of kind.versions) {
     const apiVersion = kind.group === '' ? version : `${kind.group}/${version}`
@@ -25,7 +28,7 @@ export async function findKindPath(client: KubernetesClient, kind: KindName): Pr
     const plural = pluralOf(await resourcesBelow(client, prefix), kind.kind)
     if (plural !== undefined) return { apiVersion, prefix, plural }
   }
-  throw new KubernetesError(`the API server does not know it: install ${definitionsOf(kind)}`)
+  throw new UnknownKindError(`the API server does not know it: install ${definitionsOf(kind)}`)
 }
 
 const definitionsOf = ({ group, versions }: KindName): string =>

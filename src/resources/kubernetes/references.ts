@@ -1,6 +1,7 @@
 // Finds the Secrets and ConfigMaps that other resources refer to; no others are read.
 
 import { GATEWAY_API_GROUP } from '../kinds/fields.js'
+import type { CertificateRef } from '../kinds/gateway.js'
 import type { ReferenceGrantSpec } from '../kinds/reference-grant.js'
 import type { Resource, Resources } from '../kinds/resources.js'
 import { usedServices } from './used-services.js'
@@ -21,6 +22,7 @@ export function referencedObjects(
 ): readonly ObjectReference[] {
   const found = [
     ...certificates(resources, controllerName),
+    ...certificatesOfSets(resources, controllerName),
     ...authorities(resources, controllerName),
     ...clientAuthorities(resources, controllerName),
     ...relaySecrets(resources),
@@ -77,37 +79,71 @@ function certificatesByGateway(
   resources: Resources,
   controllerName: string,
 ): readonly GatewaySecrets[] {
-  const { referenceGrants } = resources
-  return ownGateways(resources, controllerName).map(({ metadata, spec }) => {
-    const named = [
+  return ownGateways(resources, controllerName).map(({ metadata, spec }) => ({
+    gateway: { namespace: metadata.namespace, name: metadata.name },
+    secrets: permittedSecrets(resources, { kind: 'Gateway', namespace: metadata.namespace }, [
       ...[spec.tls?.backend?.clientCertificateRef].flatMap((ref) => ref ?? []),
       ...spec.listeners.flatMap(({ tls }) => tls?.certificateRefs ?? []),
-    ]
-      .filter(({ group, kind }) => group === '' && kind === 'Secret')
-      .map(({ name, namespace = metadata.namespace }) => ({
-        kind: 'Secret' as const,
-        namespace,
-        name,
-      }))
-    const unique = [...new Map(named.map((secret) => [referenceKey(secret), secret])).values()]
-    const secrets = unique.filter(
-      (secret) =>
-        secret.namespace === metadata.namespace ||
-        referenceGrants.some((grant) => grants(grant, metadata.namespace, secret)),
+    ]),
+  }))
+}
+
+/** Returns the Secrets of the ListenerSets whose Gateway allows any of their namespace, or selects namespaces. */
+function certificatesOfSets(
+  resources: Resources,
+  controllerName: string,
+): readonly ObjectReference[] {
+  if (resources.listenerSets.length === 0) return []
+  const gateways = new Map(
+    ownGateways(resources, controllerName).map((gateway) => [
+      `${gateway.metadata.namespace}/${gateway.metadata.name}`,
+      gateway,
+    ]),
+  )
+  return resources.listenerSets.flatMap(({ metadata: { namespace }, spec }) => {
+    const { parentRef, listeners } = spec
+    const gateway = gateways.get(`${parentRef.namespace ?? namespace}/${parentRef.name}`)
+    const from = gateway?.spec.allowedListeners?.namespaces.from ?? 'None'
+    if (from === 'None' || (from === 'Same' && gateway?.metadata.namespace !== namespace)) return []
+    const refs = listeners.flatMap(({ tls }) => tls?.certificateRefs ?? [])
+    return permittedSecrets(resources, { kind: 'ListenerSet', namespace }, refs).slice(
+      0,
+      MOST_SECRETS,
     )
-    return { gateway: { namespace: metadata.namespace, name: metadata.name }, secrets }
   })
+}
+
+interface SecretUser {
+  readonly kind: 'Gateway' | 'ListenerSet'
+  readonly namespace: string
+}
+
+/** Returns the unique Secrets that the resource may refer to. */
+function permittedSecrets(
+  { referenceGrants }: Resources,
+  from: SecretUser,
+  refs: readonly CertificateRef[],
+): readonly ObjectReference[] {
+  const named = refs
+    .filter(({ group, kind }) => group === '' && kind === 'Secret')
+    .map(({ name, namespace = from.namespace }) => ({ kind: 'Secret' as const, namespace, name }))
+  const unique = [...new Map(named.map((secret) => [referenceKey(secret), secret])).values()]
+  return unique.filter(
+    (secret) =>
+      secret.namespace === from.namespace ||
+      referenceGrants.some((grant) => grants(grant, from, secret)),
+  )
 }
 
 const grants = (
   { metadata, spec }: Resource<ReferenceGrantSpec>,
-  from: string,
+  from: SecretUser,
   to: ObjectReference,
 ): boolean =>
   metadata.namespace === to.namespace &&
   spec.from.some(
     ({ group, kind, namespace }) =>
-      group === GATEWAY_API_GROUP && kind === 'Gateway' && namespace === from,
+      group === GATEWAY_API_GROUP && kind === from.kind && namespace === from.namespace,
   ) &&
   spec.to.some(
     ({ group, kind, name }) =>
@@ -130,7 +166,9 @@ const clientAuthorities = (
       .filter(
         (map) =>
           map.namespace === metadata.namespace ||
-          resources.referenceGrants.some((grant) => grants(grant, metadata.namespace, map)),
+          resources.referenceGrants.some((grant) =>
+            grants(grant, { kind: 'Gateway', namespace: metadata.namespace }, map),
+          ),
       )
       .slice(0, MOST_SECRETS)
   })

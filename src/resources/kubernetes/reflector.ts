@@ -5,7 +5,7 @@ import { type KubernetesObject, ListWatch, type Watch } from '@kubernetes/client
 import type { JsonObject } from '../../ir/json.js'
 import type { Kind } from '../kinds/kinds.js'
 import { type KubernetesClient, KubernetesError } from './client.js'
-import { findKindPath, type KindName, type KindPath, listPath } from './kinds.js'
+import { findKindPath, type KindName, type KindPath, listPath, UnknownKindError } from './kinds.js'
 import { listAll } from './list.js'
 import { patientWatch } from './watch.js'
 
@@ -126,7 +126,9 @@ class RunningReflector implements Reflector {
   #retry(error: unknown): void {
     if (this.#closed || this.#timer !== undefined) return
     const isAnswered = this.#scope.isOptional === true && isForbidden(error)
-    this.#say(this.#isSynced || isAnswered, sentenceOf(error))
+    const isAbsent = this.#scope.kind.isOptional === true && error instanceof UnknownKindError
+    if (isAbsent) this.#say(true, undefined)
+    else this.#say(this.#isSynced || isAnswered, sentenceOf(error))
     this.#timer = setTimeout(() => {
       this.#timer = undefined
       void this.run()

@@ -8,10 +8,12 @@ import { GATEWAY_API_GROUP } from '../kinds/fields.js'
 export interface StatusContent {
   readonly kind: string
   readonly conditions: readonly Condition[]
-  /** The number of attached routes per listener, for a Gateway. */
+  /** The number of attached routes per listener, for a Gateway or ListenerSet. */
   readonly attachedRoutes?: ReadonlyMap<string, number>
   /** Addresses of a Gateway; absent: those that another writer set stay. */
   readonly addresses?: readonly GatewayAddress[]
+  /** Number of ListenerSets of a Gateway; absent: it allows none. */
+  readonly attachedListenerSets?: number
   /** Names of the features that a GatewayClass supports, sorted. */
   readonly supportedFeatures?: readonly string[]
 }
@@ -60,6 +62,7 @@ const writerOf = (kind: string): Writer | undefined =>
     ['ProxyBackend', ownConditions],
     ['ProxyParameters', ownConditions],
     ['Gateway', gatewayStatus],
+    ['ListenerSet', gatewayStatus],
     ['HTTPRoute', routeStatus],
     ['ProxyPolicy', policyStatus],
     ['BackendTLSPolicy', policyStatus],
@@ -79,7 +82,7 @@ const classStatus: Writer = (object, before, said, context) => {
 }
 
 const gatewayStatus: Writer = (object, before, said, context) => {
-  const { conditions, attachedRoutes, addresses } = said
+  const { conditions, attachedRoutes, addresses, attachedListenerSets } = said
   if (conditions.length === 0) return undefined
   const listeners = groupedBy(
     conditions.filter(({ section }) => section !== undefined),
@@ -92,6 +95,7 @@ const gatewayStatus: Writer = (object, before, said, context) => {
     ...(addresses !== undefined && {
       addresses: addresses.map(({ type, value }) => ({ type, value })),
     }),
+    ...(attachedListenerSets !== undefined && { attachedListenerSets }),
     conditions: merged(
       before['conditions'],
       conditions.filter(({ section }) => section === undefined),
@@ -120,14 +124,14 @@ function supportedKinds(listener: JsonObject | undefined): readonly JsonObject[]
 
 const routeStatus: Writer = (object, before, { conditions }, context) => {
   const own = groupedBy(conditions, ({ ancestor, section, port }) =>
-    parentKey(ancestor?.namespace, ancestor?.name, section, port),
+    parentKey(ancestor?.kind ?? 'Gateway', ancestor?.namespace, ancestor?.name, section, port),
   )
   const namespace = namespaceOf(object)
-  const parentRefs = listOf(objectOf(object['spec'])['parentRefs']).filter(isGateway)
+  const parentRefs = listOf(objectOf(object['spec'])['parentRefs']).filter(isParent)
   const parents = parentRefs.flatMap((parentRef) => {
-    const { name, sectionName, port } = parentRef
-    const gatewayNamespace = textOf(parentRef['namespace']) ?? namespace
-    const of = own.get(parentKey(gatewayNamespace, name, sectionName, port))
+    const { kind = 'Gateway', name, sectionName, port } = parentRef
+    const parentNamespace = textOf(parentRef['namespace']) ?? namespace
+    const of = own.get(parentKey(kind, parentNamespace, name, sectionName, port))
     return of === undefined ? [] : [{ ref: parentRef, conditions: of }]
   })
   return entries(before, { list: 'parents', ref: 'parentRef', max: 32 }, parents, context)
@@ -135,8 +139,8 @@ const routeStatus: Writer = (object, before, { conditions }, context) => {
 
 const parentKey = (...parts: readonly (Json | undefined)[]): string => JSON.stringify(parts)
 
-const isGateway = ({ group = GATEWAY_API_GROUP, kind = 'Gateway' }: JsonObject): boolean =>
-  group === GATEWAY_API_GROUP && kind === 'Gateway'
+const isParent = ({ group = GATEWAY_API_GROUP, kind = 'Gateway' }: JsonObject): boolean =>
+  group === GATEWAY_API_GROUP && (kind === 'Gateway' || kind === 'ListenerSet')
 
 const policyStatus: Writer = (object, before, { kind, conditions }, context) => {
   const target = listOf(objectOf(object['spec'])['targetRefs'])[0]

@@ -6,7 +6,10 @@ import { GATEWAY_API_GROUP } from '../kinds/fields.js'
 import type { HttpRouteSpec } from '../kinds/http-route.js'
 import type { Resource, Resources } from '../kinds/resources.js'
 
-/** Returns NAMESPACE/NAME of the backends of routes on these Gateways (NAMESPACE/NAME), and of all policies. */
+/**
+ * Returns NAMESPACE/NAME of the backends of routes on these Gateways (NAMESPACE/NAME) or on ListenerSets, and of all
+ * policies.
+ */
 export const usedServices = (
   { httpRoutes, proxyPolicies }: Resources,
   gateways: ReadonlySet<string>,
@@ -23,7 +26,8 @@ const isOnOne = (
 ): boolean =>
   spec.parentRefs.some(
     ({ group, kind, namespace = metadata.namespace, name }) =>
-      group === GATEWAY_API_GROUP && kind === 'Gateway' && gateways.has(`${namespace}/${name}`),
+      group === GATEWAY_API_GROUP &&
+      (kind === 'ListenerSet' || (kind === 'Gateway' && gateways.has(`${namespace}/${name}`))),
   )
 
 const servicesOf = memo(({ metadata, spec }: Resource<unknown>): readonly string[] =>

@@ -19,6 +19,7 @@ const GATEWAY_API = process.env['GATEHOUSE_TEST_GATEWAY_API'] ?? ''
 const READ = new Set([
   'gatewayclasses',
   'gateways',
+  'listenersets',
   'httproutes',
   'backendtlspolicies',
   'referencegrants',

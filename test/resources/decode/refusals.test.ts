@@ -320,8 +320,8 @@ describe('fields of the Gateway API that are not implemented', () => {
     ],
     [
       'Gateway',
-      'spec: { gatewayClassName: c, allowedListeners: {}, defaultScope: All, listeners: [{ name: l, port: 1, protocol: HTTP, tls: { options: {} } }] }',
-      ['spec.allowedListeners', 'spec.defaultScope', 'spec.listeners[0].tls.options'],
+      'spec: { gatewayClassName: c, defaultScope: All, listeners: [{ name: l, port: 1, protocol: HTTP, tls: { options: {} } }] }',
+      ['spec.defaultScope', 'spec.listeners[0].tls.options'],
     ],
     ['HTTPRoute', 'spec: { somethingNewer: 1 }', ['spec.somethingNewer']],
   ])('%s: %s', (kind, body, expected) => {

@@ -87,6 +87,39 @@ test('the certificate for backends is read, from another namespace with a grant'
   expect(read(elsewhere, grant({}))).toEqual(['Secret/bank/one'])
 })
 
+test('those of ListenerSets are read where the Gateway may allow them, with a grant for ListenerSets', () => {
+  const gateway = (from?: string): PlainMap => ({
+    ...shop,
+    metadata: { name: 'gateway', namespace: 'shop' },
+    spec: {
+      gatewayClassName: 'gatehouse',
+      listeners: [{ name: 'http', port: 80, protocol: 'HTTP' }],
+      ...(from === undefined ? {} : { allowedListeners: { namespaces: { from } } }),
+    },
+  })
+  const set = (namespace: string, ref: object): PlainMap => ({
+    apiVersion: `${GROUP}/v1`,
+    kind: 'ListenerSet',
+    metadata: { name: 'set', namespace },
+    spec: {
+      parentRef: { name: 'gateway', namespace: 'shop' },
+      listeners: [{ name: 'https', port: 443, protocol: 'HTTPS', tls: { certificateRefs: [ref] } }],
+    },
+  })
+  const read = (...objects: readonly PlainMap[]): readonly string[] =>
+    referencedObjects(resourcesOf(...objects), CONTROLLER).map(referenceKey)
+  const own = set('team', { name: 'own' })
+  for (const from of [undefined, 'None', 'Same']) expect(read(gateway(from), own)).toEqual([])
+  for (const from of ['All', 'Selector'])
+    expect(read(gateway(from), own)).toEqual(['Secret/team/own'])
+  expect(read(gateway('Same'), set('shop', { name: 'own' }))).toEqual(['Secret/shop/own'])
+  const elsewhere = set('shop', { name: 'one', namespace: 'bank' })
+  expect(read(gateway('All'), elsewhere, grant({}))).toEqual([])
+  expect(read(gateway('All'), elsewhere, grant({}, { kind: 'ListenerSet' }))).toEqual([
+    'Secret/bank/one',
+  ])
+})
+
 test('the first 64 of a Gateway are read, and Gateways with more are reported', () => {
   const named = (name: string, count: number): PlainMap => ({
     ...shop,

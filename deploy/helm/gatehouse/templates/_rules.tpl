@@ -12,11 +12,11 @@
   verbs: [update]
 # Listeners, routes, TLS towards backends, and who may refer to whom.
 - apiGroups: [gateway.networking.k8s.io]
-  resources: [gateways, httproutes, backendtlspolicies, referencegrants]
+  resources: [gateways, listenersets, httproutes, backendtlspolicies, referencegrants]
   verbs: [list, watch]
 # Whether they are in force.
 - apiGroups: [gateway.networking.k8s.io]
-  resources: [{{ if not .Values.mesh }}gateways/status, httproutes/status, {{ end }}backendtlspolicies/status]
+  resources: [{{ if not .Values.mesh }}gateways/status, listenersets/status, httproutes/status, {{ end }}backendtlspolicies/status]
   verbs: [update]
 {{- if eq .Values.mesh "envoy-gateway" }}
 # What the Envoys of the mesh need: whether it is in force, and who else claims a route.

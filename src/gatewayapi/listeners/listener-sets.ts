@@ -1,0 +1,81 @@
+// Merges the listeners of a Gateway with those of its ListenerSets, by precedence: the Gateway, then older ListenerSets,
+// then those that come first by namespace and name (Gateway API, ListenerSet).
+
+import type { ListenerSetSpec } from '../../resources/kinds/listener-set.js'
+import type { Resource } from '../../resources/kinds/resources.js'
+import type { Context } from '../world/context.js'
+import { keyOf } from '../world/world.js'
+import { namespacePermission, type Permission } from './allowed-namespaces.js'
+import { conflictAmong, isImplemented } from './listener-conflicts.js'
+import {
+  type GatewayResource,
+  isOfSet,
+  type ListenerRefusal,
+  type ListenerSpec,
+  type TranslatedListener,
+  translateListener,
+} from './listeners.js'
+
+export type ListenerSetResource = Resource<ListenerSetSpec>
+
+/** Maximum number of listeners of a Gateway with its ListenerSets: each is compared with all others of its port. */
+export const MOST_LISTENERS = 128
+
+/** Whether the ListenerSet may add listeners to the Gateway. */
+export function setPermission(
+  context: Context,
+  { metadata, spec }: GatewayResource,
+  set: ListenerSetResource,
+): Permission {
+  const { from = 'None', selector } = spec.allowedListeners?.namespaces ?? {}
+  const allowed = { from, selector, own: metadata.namespace, of: 'allowedListeners' } as const
+  return namespacePermission(context, allowed, set.metadata.namespace)
+}
+
+/** Returns the listeners of the Gateway, then those of the ListenerSets that it allows. */
+export function translateListeners(
+  context: Context,
+  gateway: GatewayResource,
+): readonly TranslatedListener[] {
+  const all = gateway.spec.listeners.map((spec) =>
+    translateListener(context, gateway, { owner: gateway, spec }),
+  )
+  const isClosed = !all.some(({ isProgrammed }) => isProgrammed)
+  for (const owner of context.reader.read('listenerSetsOf', keyOf(gateway)) ?? []) {
+    if (!setPermission(context, gateway, owner).isAllowed) continue
+    const before = all.filter(({ isConflicted, spec }) => !isConflicted && isImplemented(spec))
+    const count = all.length
+    for (const [index, spec] of owner.spec.listeners.entries()) {
+      const refusal = isClosed
+        ? PARENT_NOT_ACCEPTED
+        : count + index >= MOST_LISTENERS
+          ? TOO_MANY
+          : conflictBefore(before, spec)
+      all.push(translateListener(context, gateway, { owner, spec, refusal }))
+    }
+  }
+  return all
+}
+
+const PARENT_NOT_ACCEPTED: ListenerRefusal = {
+  reason: 'Invalid',
+  message: 'no listener of the Gateway itself is valid',
+}
+const TOO_MANY: ListenerRefusal = {
+  reason: 'TooManyListeners',
+  message: `a Gateway has at most ${MOST_LISTENERS} listeners, with those of its ListenerSets`,
+}
+
+/** Returns why a listener with precedence excludes this one. */
+function conflictBefore(
+  before: readonly TranslatedListener[],
+  spec: ListenerSpec,
+): ListenerRefusal | undefined {
+  const beside = before.filter((other) => other.spec.port === spec.port)
+  for (const { owner, spec: other } of beside) {
+    const whose = ` of ${isOfSet(owner) ? 'ListenerSet' : 'Gateway'} ${keyOf(owner)}`
+    const conflict = conflictAmong([other], spec, whose)
+    if (conflict !== undefined) return { ...conflict, isConflict: true }
+  }
+  return undefined
+}
