@@ -164,7 +164,7 @@ export function createEventReply({ headers, caller, stream, deps }: ListReplyCon
   }
   const take = async (part: BodyPart): Promise<void> => {
     for (const event of events.push(part.body)) {
-      if (pace.isDue()) await nextTurn()
+      if (pace.isDue(EVENT_UNITS)) await nextTurn()
       const bytes = await filterEvent(event, caller, pace)
       if (stream.signal.aborted) return
       if (bytes === undefined) return fail(false)
@@ -215,5 +215,7 @@ async function filterEvent(
 }
 
 const NOTHING = new Uint8Array()
+/** An event, and the message that it is sent in, cost as much as reading this many JSON values. */
+const EVENT_UNITS = 16
 /** Headers to remove from a reply whose length is unknown when its headers are sent. */
 const LENGTHS = ['content-length', ...OF_THE_BYTES]

@@ -2,11 +2,11 @@
 // that of a GET has no requests to answer.
 
 import type { EventFrame } from '../../llm/framing/frame.js'
-import { withData, withoutData } from '../../llm/framing/frame.js'
+import { piecesWithData, withoutData } from '../../llm/framing/frame.js'
 import { createSseReader } from '../../llm/framing/sse-frames.js'
 import { failedAnswer, rejectedAnswer } from '../../mcp/texts/own-answer.js'
 import { ok } from '../../result.js'
-import { inTurns } from '../../turns.js'
+import { inTurns, nextTurn, Pace, PIECE, unitsOf, type Work } from '../../turns.js'
 import { refused } from '../guard/inspection.js'
 import { sendHeaders, sendText, sendTrailers } from '../stream/guard-messages.js'
 import { BUSY } from '../stream/held-bytes.js'
@@ -44,14 +44,6 @@ export function createMcpEventReply(exchange: McpExchange, stream: ProcessorStre
     deps.logRefusal(guard.route, 'response', refused(NO_REPLY, problem))
     finish(lastEvents(exchange, problem, by))
   }
-  const process = async (frames: readonly EventFrame[]): Promise<void> => {
-    for (const frame of frames) {
-      const passed = await passFrame(frame, exchange)
-      if (signal.aborted || isOver) return
-      if (passed.type === 'text') sendText(stream.send, 'response', passed.text, false)
-      else return fail(passed.problem, passed.by)
-    }
-  }
   const read = async (bytes: Uint8Array, isLast: boolean): Promise<void> => {
     if (!hold.become((reader.held + bytes.length) * HELD_FOR_EACH)) return fail(BUSY)
     const frames: EventFrame[] = []
@@ -62,8 +54,9 @@ export function createMcpEventReply(exchange: McpExchange, stream: ProcessorStre
     let result = await inTurns(reader.push(bytes, take), signal)
     if (result?.ok === true && isLast) result = await inTurns(reader.end(take), signal)
     if (result === undefined) return
-    await process(frames)
-    if (signal.aborted || isOver) return
+    const failure = await passFrames(frames, exchange, stream)
+    if (signal.aborted) return
+    if (failure !== undefined) return fail(failure.problem, failure.by)
     if (!result.ok) return fail(result.error)
     hold.become(reader.held * HELD_FOR_EACH)
   }
@@ -83,30 +76,84 @@ export function createMcpEventReply(exchange: McpExchange, stream: ProcessorStre
   }
 }
 
+/** A frame, and the message that it is sent in, cost as much as reading this many JSON values. */
+const FRAME_UNITS = 16
 const NOTHING = new Uint8Array()
 /** Headers to remove from a reply whose length is unknown when its headers are sent. */
 const LENGTHS = ['content-length', ...OF_THE_BYTES]
 /** For the log: the status was already sent. */
 const NO_REPLY = jsonReply(200, {}, '')
 
-type PassedFrame =
-  | { readonly type: 'text'; readonly text: string }
-  | { readonly type: 'failed'; readonly problem: string; readonly by?: Withheld }
+interface Failure {
+  readonly type: 'failed'
+  readonly problem: string
+  readonly by?: Withheld
+}
 
-const pass = (text: string): PassedFrame => ({ type: 'text', text })
+type PassedFrame = { readonly type: 'text'; readonly pieces: Iterable<string> } | Failure
+
+const pass = (...pieces: readonly string[]): PassedFrame => ({ type: 'text', pieces })
+
+/** Sends the pieces of a frame in messages of up to twice the size of a piece. */
+function* sendWork(pieces: Iterable<string>, { send }: ProcessorStream, pace: Pace): Work<true> {
+  let text = ''
+  for (const piece of pieces) {
+    text += piece
+    if (text.length < PIECE) continue
+    if (pace.isDue(unitsOf(text.length))) yield
+    sendText(send, 'response', text, false)
+    text = ''
+  }
+  if (text !== '') sendText(send, 'response', text, false)
+  return true
+}
+
+/** Passes frames on in order. Resolves to why one may not pass; undefined: all have, or nobody waits any more. */
+async function passFrames(
+  frames: readonly EventFrame[],
+  exchange: McpExchange,
+  stream: ProcessorStream,
+): Promise<Failure | undefined> {
+  const { signal } = exchange
+  const pace = new Pace()
+  let silent = ''
+  const sendSilent = (): void => {
+    if (silent !== '') sendText(stream.send, 'response', silent, false)
+    silent = ''
+  }
+  for (const frame of frames) {
+    if (pace.isDue(FRAME_UNITS)) await nextTurn()
+    if (signal.aborted) return undefined
+    // A stream may have millions of comments and blank lines; they leave together.
+    if (frame.data === undefined) {
+      silent += frame.raw
+      continue
+    }
+    sendSilent()
+    const passed = await passFrame(frame, frame.data, exchange)
+    if (signal.aborted) return undefined
+    if (passed.type === 'failed') return passed
+    await inTurns(sendWork(passed.pieces, stream, pace), signal)
+  }
+  if (!signal.aborted) sendSilent()
+  return undefined
+}
 
 /** The address that the transport of revision 2024-11-05 sends its client. */
 const ADDRESS = /^(?:https?:\/)?\/[!-~]{1,4095}$/
 const IS_ENDPOINT = /^event: ?endpoint$/m
 
-async function passFrame(frame: EventFrame, exchange: McpExchange): Promise<PassedFrame> {
-  const { data } = frame
-  if (data === undefined || (ADDRESS.test(data) && IS_ENDPOINT.test(frame.raw)))
-    return pass(frame.raw)
+/** data: that of the frame. */
+async function passFrame(
+  frame: EventFrame,
+  data: string,
+  exchange: McpExchange,
+): Promise<PassedFrame> {
+  if (ADDRESS.test(data) && IS_ENDPOINT.test(frame.raw)) return pass(frame.raw)
   const found = await inspectReplyText(data, exchange, 'sent')
   switch (found.type) {
     case 'passed':
-      return pass(withData(frame, found.text))
+      return { type: 'text', pieces: piecesWithData(frame, found.text) }
     case 'unreadable':
       return { type: 'failed', problem: found.problem }
     case 'aborted':

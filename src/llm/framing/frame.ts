@@ -1,7 +1,7 @@
 // Types of the frames into which a streamed reply is cut: SSE events, or the items of a JSON array.
 
 import type { Result } from '../../result.js'
-import type { Pace, Work } from '../../turns.js'
+import { type Pace, piecesOf, type Work } from '../../turns.js'
 
 /** A frame. The raw texts of all frames, in order, are everything of the stream that may pass. */
 export interface EventFrame {
@@ -43,6 +43,19 @@ export function withData({ raw, data: old, around }: EventFrame, data: string): 
   if (around === undefined || data === old) return raw
   const lines = withoutLineEnds(data).split('\n')
   return around.before + lines.join(around.between) + around.after
+}
+
+/** Yields the pieces of withData(), so that a large frame can be sent in slices. */
+export function* piecesWithData(frame: EventFrame, data: string): Generator<string> {
+  const { raw, data: old, around } = frame
+  if (around === undefined || data === old) {
+    yield* piecesOf(raw)
+    return
+  }
+  yield around.before
+  for (const piece of piecesOf(data))
+    yield withoutLineEnds(piece).replaceAll('\n', () => around.between)
+  yield around.after
 }
 
 /** Returns the frame without its data: clients dispatch no event for it. */

@@ -23,6 +23,8 @@ interface Played {
   readonly status: () => number
   /** What the server got, and what the client got. */
   readonly sent: { request: string; response: string }
+  /** Number of messages with parts of the body for the client. */
+  readonly count: () => number
   readonly end: () => void
 }
 
@@ -37,6 +39,7 @@ function play(changes: Partial<GuardDeps> = {}, call: WebhookPools['call'] = mas
   const signal = new OwnEnding()
   const sent = { request: '', response: '' }
   let status = 0
+  let count = 0
   const send = (bytes: Uint8Array): void => {
     const { response } = fromBinary(ProcessingResponseSchema, bytes)
     if (response.case === 'immediateResponse') {
@@ -52,6 +55,7 @@ function play(changes: Partial<GuardDeps> = {}, call: WebhookPools['call'] = mas
     const { mutation } = response.value.response?.bodyMutation ?? {}
     if (mutation?.case !== 'streamedResponse') return
     const body = Buffer.from(mutation.value.body).toString()
+    if (response.case === 'responseBody') count += 1
     sent[response.case === 'requestBody' ? 'request' : 'response'] += body
   }
   const webhooks = [compileWebhook(webhook(1))]
@@ -64,7 +68,7 @@ function play(changes: Partial<GuardDeps> = {}, call: WebhookPools['call'] = mas
       ...changes,
     },
   )
-  return { processor, status: () => status, sent, end: () => signal.abort() }
+  return { processor, status: () => status, sent, count: () => count, end: () => signal.abort() }
 }
 
 const part = (text: string, endOfStream = true): { body: Buffer; endOfStream: boolean } => ({
@@ -110,6 +114,32 @@ async function replying(
   await responseHeaders(played.processor, type)
   return played
 }
+
+describe('an event stream', () => {
+  test('of many comments passes in few messages, and others get their turns', async () => {
+    const { processor, sent, count } = await replying(EVENTS)
+    const comments = ':\n\n'.repeat(20_000)
+    let turns = 0
+    const turn = (): void => {
+      turns += 1
+      next = setImmediate(turn)
+    }
+    let next = setImmediate(turn)
+    await processor.responseBody(part(comments, false))
+    expect(turns).toBeGreaterThan(50)
+    clearImmediate(next)
+    await processor.responseBody(part(`data: ${result('a secret')}\n\n${comments}`))
+    expect(sent.response).toBe(`${comments}data: ${result('a ****')}\n\n${comments}`)
+    expect(count()).toBeLessThan(10)
+  })
+
+  test('whose client leaves in the middle of an event sends no more of it', async () => {
+    const { processor, count, end } = await replying(EVENTS)
+    setImmediate(end)
+    await processor.responseBody(part(`data: ${result('secret '.repeat(1_000_000))}\n\n`))
+    expect(count()).toBe(0)
+  })
+})
 
 describe.each([JSON_TYPE, EVENTS])('a reply of %s', (type) => {
   const written = (text: string): string => (type === EVENTS ? `data: ${text}\r\n\r\n` : text)
