@@ -5,7 +5,7 @@ import {
   readAuthorizationRequest,
   trustedRedirect,
 } from '../../../src/oauth/relay/authorization-request.js'
-import { readParameters } from '../../../src/oauth/relay/parameters.js'
+import { type Parameters, readParameters } from '../../../src/oauth/relay/parameters.js'
 import { withParameters } from '../../../src/oauth/relay/redirect-uri.js'
 import { relayOf } from './support.js'
 
@@ -141,6 +141,9 @@ test('parameters that are there twice are named, and those without a value are a
     ]),
   )
   expect(readParameters('&'.repeat(10))).toEqual(new Map())
+  expect(readParameters('a&'.repeat(32_768))).toMatchObject({ repeated: '' })
+  const many = Array.from({ length: 64 }, (_, at) => `p${at}=1`).join('&')
+  expect([...(readParameters(many) as Parameters).keys()]).toHaveLength(64)
   expect(readParameters(Array.from({ length: 65 }, (_, at) => `p${at}=1`).join('&'))).toMatchObject(
     {
       repeated: '',
