@@ -126,7 +126,7 @@ describe('a unary call', () => {
     expect(JSON.stringify(lines)).not.toContain('a secret')
   })
 
-  test('ends as its handler says, in words of any kind', async () => {
+  test('ends with the status of its handler, in any text', async () => {
     const details = 'nicht gefunden: "ä\n100 %" \u{1f600}'
     await serve({
       Fail: {

@@ -7,7 +7,7 @@ import { GrpcError } from '../../src/grpc/status.js'
 
 const framed = (message: Uint8Array): Buffer => Buffer.concat([prefixOf(message), message])
 
-test('whatever the pieces, the messages come as they were sent, and nothing is held at the end', () => {
+test('in any pieces, the messages arrive as sent, and nothing is held at the end', () => {
   fc.assert(
     fc.property(
       fc.array(fc.uint8Array({ maxLength: 600 }), { maxLength: 6 }),

@@ -20,7 +20,7 @@ import {
 } from './raw-peer.js'
 
 describe('a request', () => {
-  test('is answered, in whatever pieces its bytes come', async () => {
+  test('is answered, in any pieces of its bytes', async () => {
     const peer = new RawPeer()
     const bytes = Buffer.concat([
       PREFACE,

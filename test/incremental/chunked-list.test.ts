@@ -38,7 +38,7 @@ test('chunks are the whole list, in its order, cut as those of a copy in another
   )
 })
 
-test('what is added, removed, replaced or moved makes its own chunks anew, no others', () => {
+test('an element that is added, removed, replaced or moved changes its own chunks only', () => {
   const chunksOf = createNamed()
   const before = new Set(chunksOf(many))
   expect(before.size).toBeGreaterThan(20)

@@ -187,7 +187,7 @@ describe.each([
     expect(await requests.stop()).toEqual(['200 one', '200 two'])
   })
 
-  test('traffic goes on while the server is away, and changes come when it is back', async () => {
+  test('traffic continues while the server is down, and changes arrive when it is back', async () => {
     const [one, two] = [await backend('one'), await backend('two')]
     const common = [listener(port), ...cluster('one', one), ...cluster('two', two)]
     ads.publish({ 'default/gw': [...common, routes('one')] })
@@ -201,7 +201,7 @@ describe.each([
     expect(await requests.stop()).toEqual(['200 one', '200 two'])
   })
 
-  test('a cluster that went while the server was away goes after the routes to it: no request is lost', async () => {
+  test('a cluster removed while the server was down is removed after the routes to it: no request is lost', async () => {
     const [one, two] = [await backend('one'), await backend('two')]
     ads.publish({ 'default/gw': [listener(port), routes('one'), ...cluster('one', one)] })
     const envoy = await connect()

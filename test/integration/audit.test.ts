@@ -169,7 +169,7 @@ test('one that is not valid is refused, and its route is as if it had none', asy
   })
 })
 
-test('the status, the page and the gauges say which policies refuse nothing, and that their routes are open', async () => {
+test('the status, the page and the gauges show which policies refuse nothing, and that their routes are open', async () => {
   const all = await stack.status()
   const of = (kind: string, name: string) =>
     all.find((one) => one.kind === kind && one.name === name)

@@ -48,7 +48,7 @@ describe('the Authorization header', () => {
       expect(await raw('authorization', first, 'Authorization', second)).toBe(401)
   })
 
-  test('an empty second one is gone before anybody reads it', async () => {
+  test('an empty second one is removed before it is read', async () => {
     const good = `Bearer ${await sign(ours)}`
     for (const values of [
       ['', good],

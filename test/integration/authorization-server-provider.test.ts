@@ -69,7 +69,7 @@ test.each(Object.entries(CLIENTS))('%s registers and logs in there', async (_nam
   expect(run.calls.filter((call) => call.includes('oauth-authorization-server'))).toEqual([])
 })
 
-test('the resource metadata names the issuer, and the version that the setting says', async () => {
+test('the resource metadata names the issuer, and the version of the setting', async () => {
   const { body } = await send(stack.origin, PRM)
   expect(JSON.parse(body)).toMatchObject({
     authorization_servers: [idp.issuer],

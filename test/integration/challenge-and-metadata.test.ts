@@ -37,7 +37,7 @@ describe('the challenge', () => {
     expect(stack.backend.requests).toEqual([])
   })
 
-  test('says no more about a bad token than about none, unless asked to', async () => {
+  test('is the same for a bad token as for none, unless configured otherwise', async () => {
     const bad = { ...initialize, headers: bearer('eyJhbGciOiJub25lIn0.e30.') }
     const plain = await send(stack.origin, '/one', bad)
     expect(plain.headers['www-authenticate']).not.toContain('error=')
@@ -58,7 +58,7 @@ describe('the challenge', () => {
 })
 
 describe('resource metadata', () => {
-  test('is what the policy says, and leads to the gateway', async () => {
+  test('is that of the policy, and leads to the gateway', async () => {
     const answer = await send(stack.origin, `${PRM}/one`)
     expect(answer.status).toBe(200)
     expect(answer.headers['content-type']).toBe('application/json')

@@ -154,7 +154,7 @@ test('an RBAC rule refuses by a claim', async () => {
   expect((await call('dave', { suspended: false })).status).toBe(200)
 })
 
-test('a request header carries a claim, whatever the caller sends', async () => {
+test('a request header carries a claim, whatever the caller sends in it', async () => {
   await call('erin', { email: 'erin@example.org' }, { 'x-user-email': 'root@example.org' })
   expect(backend.requests.at(-1)?.headers['x-user-email']).toBe('erin@example.org')
   await call('frank', {}, { 'x-user-email': 'root@example.org' })

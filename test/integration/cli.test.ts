@@ -39,7 +39,7 @@ test('wrong usage is a sentence on stderr and exit code 2', () => {
   expect(gatehouse('bootstrap', '--grpc', 'x')).toMatchObject({ status: 2, stdout: '' })
 })
 
-test('a cluster that nobody has named is a sentence on stderr and exit code 1', () => {
+test('a missing cluster is a sentence on stderr and exit code 1', () => {
   const environment = { ...process.env, HOME: '/nonexistent', KUBECONFIG: '' }
   const { status, stderr } = spawnSync(
     process.execPath,

@@ -73,7 +73,7 @@ describe('a port that asks for certificates', () => {
     expect((await ask(ports.strict, client)).body).toBe('a')
   })
 
-  test('serves nobody without one, or with a stranger’s', async () => {
+  test('refuses clients without one, or with one of another authority', async () => {
     await expect(ask(ports.strict)).rejects.toThrow()
     await expect(ask(ports.strict, stranger)).rejects.toThrow()
   })

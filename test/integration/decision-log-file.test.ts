@@ -75,7 +75,7 @@ test.each([1, 2])(
   },
 )
 
-test('on a full disk, requests are decided as ever, and the log says it', async () => {
+test('on a full disk, requests are still decided, and the log reports the error', async () => {
   await withStack(['--decision-log-file', '/dev/full'], async (own) => {
     for (let count = 0; count < 5; count += 1)
       expect((await send(own.origin, '/one')).status).toBe(401)

@@ -68,7 +68,7 @@ afterAll(async () => {
   await rm(temporary, { recursive: true, force: true })
 })
 
-test('takes the tour, step by step, without colours where nobody sees them', () => {
+test('takes the tour, step by step, without colours if the output is no terminal', () => {
   const answers = [...demo.output().matchAll(/^ {3}← (\d{3}) /gm)].map((match) => match[1])
   const login = ['401', '200', '200', '201', '200', '200', '200', '200', '403']
   const prompts = ['200', '403', '200']
@@ -242,7 +242,7 @@ test.each([
     ['--port', '0', '--listen-address', '192.0.2.1'],
     '192.0.2.1 is not an address of this machine: choose another with --listen-address',
   ],
-])('says what to do about %j', async (flags, sentence) => {
+])('advises what to do about %j', async (flags, sentence) => {
   const withPort = (text: string): string => text.replace('PORT', String(taken.port))
   const refused = start(...flags.map(withPort))
   const [code] = (await once(refused.child, 'close')) as [number]

@@ -217,7 +217,7 @@ describe.each(Object.entries(CONFIGURATIONS))('%s', (_, configuration) => {
     expect(await send(origin, '/healthz')).toMatchObject({ status: 200, body: 'fine\n' })
   })
 
-  test('without Gatehouse the protected and the guarded route answer 503, and their own goes on', async () => {
+  test('without Gatehouse the protected and the guarded route answer 503, and the other route is served', async () => {
     const token = await tokenOf('mcp-users')
     const seen = backend.requests.length
     await gatehouse.stop('SIGKILL')

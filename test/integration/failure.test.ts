@@ -10,7 +10,7 @@ import { METADATA, token, World } from '../support/world.js'
 const COME_AGAIN = { status: 503, headers: { 'retry-after': '1' } }
 
 describe.concurrent('Gatehouse is killed', () => {
-  test('the protected route and its documents answer 503, the open one goes on; all is well when it is back', async (context) => {
+  test('the protected route and its documents answer 503, the open one is served; all are served when it is back', async (context) => {
     const world = await World.start(context)
     const first = await world.serve()
     await world.startEnvoy()

@@ -209,7 +209,7 @@ test('a webhook in force reads the claims that audited tokens verified, and no o
   expect(await userOf(await sign(await newKey('k1'), { sub: 'mallory' }))).toBeUndefined()
 })
 
-test('the status says that the webhooks of the policy are audited', async () => {
+test('the status shows that the webhooks of the policy are audited', async () => {
   const policy = (await stack.status()).find(
     ({ kind, name }) => kind === 'ProxyPolicy' && name === 'audited',
   )

@@ -56,7 +56,7 @@ test('beyond --max-body-bytes: 413, with and without Content-Length', async () =
   expect(stack.llm.requests.map(({ body }) => body)).toEqual([most])
 })
 
-test('a GET is untouched, and its reply too when nobody speaks in it', async () => {
+test('a GET is untouched, and so is its reply if it has no text', async () => {
   const models = JSON.stringify({ object: 'list', data: [{ id: 'm', object: 'model' }] })
   stack.llm.answer((_request, response) => void response.end(models))
   expect((await send(stack.origin, '/both/v1/models')).body).toBe(models)

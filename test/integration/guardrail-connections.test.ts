@@ -126,7 +126,7 @@ beforeEach(() => {
   secured.answer(sample)
 })
 
-test('nobody listens: 503 in both phases, on when it fails open; back again, it is used with the next request', async () => {
+test('nothing listens: 503 in both phases, or allowed with FailOpen; once back, it is used for the next request', async () => {
   for (const path of ['/away', '/away-reply']) {
     const answer = await stack.post(path, chat('a secret'))
     expect(answer.status).toBe(503)
@@ -154,7 +154,7 @@ test.each(['/own', '/system'])('%s authority and the right name: asked over TLS'
 })
 
 test.each(['/misnamed', '/untrusted', '/plain'])(
-  '%s: 503, and it is told nothing',
+  '%s: 503, and nothing is sent to it',
   async (path) => {
     expect((await stack.post(path, chat('a secret'))).status).toBe(503)
     expect(secured.requests).toEqual([])

@@ -126,7 +126,7 @@ describe.each(Object.keys(ENCODERS))('%s', (encoding) => {
     expect(body).toContain('compressed in a way that cannot be read')
   })
 
-  test.each(['breaks off', 'is damaged'])('that %s before it says anything: 503', async (how) => {
+  test.each(['breaks off', 'is damaged'])('that %s before its first byte: 503', async (how) => {
     const [first = Buffer.of()] = await flushed(encoding, [`[${item('a secret')}`])
     const pieces = how === 'is damaged' ? [Buffer.alloc(64, 0xff)] : [first.subarray(0, 1)]
     const { status, body } = await whole(encoding, pieces)
@@ -180,7 +180,7 @@ test('an array behind more white space than is looked through is held, and refus
   expect(got).not.toContain('secret')
 })
 
-test('an encoding that nobody reads: 503, or as it came where every webhook fails open', async () => {
+test('an unsupported encoding: 503, or unchanged if every webhook fails open', async () => {
   const refused = await whole('compress', [Buffer.from('a secret')])
   expect(refused.status).toBe(503)
   expect(refused.body).not.toContain('secret')

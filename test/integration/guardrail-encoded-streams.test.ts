@@ -68,7 +68,7 @@ describe.each(Object.keys(ENCODERS))('%s', (encoding) => {
     expect(stack.llm.requests[0]?.headers['accept-encoding']).toBe('identity')
   })
 
-  test('its headers say what is sent', async () => {
+  test('its headers describe what is sent', async () => {
     const reply = nextReply(stack.llm, headers)
     const answer = stack.post('/both', chat('x', { stream: true }))
     const { response } = await reply
@@ -110,7 +110,7 @@ describe.each(Object.keys(ENCODERS))('%s', (encoding) => {
   })
 })
 
-test('where every webhook fails open, text goes on plain although none is there', async () => {
+test('if every webhook fails open, the text is forwarded uncompressed although none answers', async () => {
   const reply = nextReply(stack.llm, { 'content-encoding': 'gzip' })
   const stream = await ask('/open')
   const { response } = await reply
@@ -120,7 +120,7 @@ test('where every webhook fails open, text goes on plain although none is there'
   expect(said).toBe('a secret')
 })
 
-test('an encoding that nobody reads: 503, or as it came where every webhook fails open', async () => {
+test('an unsupported encoding: 503, or unchanged if every webhook fails open', async () => {
   for (const [path, status] of [
     ['/both', 503],
     ['/open', 200],

@@ -115,7 +115,7 @@ describe('OpenAI responses', () => {
   })
 })
 
-test('OpenAI embeddings: what is embedded is masked, the vectors pass and nobody is asked', async () => {
+test('OpenAI embeddings: the input is masked, and the vectors pass without a webhook', async () => {
   const data = [{ object: 'embedding', index: 0, embedding: [0.5, 1] }]
   stack.llm.answer(answerJson({ object: 'list', model: 'm', data }))
   const answer = await openai().embeddings.create({
@@ -169,7 +169,7 @@ describe('Anthropic messages', () => {
     expect(received()).toEqual(conversation('****'))
   })
 
-  test('show and change tool calls where inspectToolCalls says so', async () => {
+  test('show and change tool calls with inspectToolCalls', async () => {
     stack.llm.answer(reply(use))
     const { content } = await create('hi', '/tools')
     expect(content).toEqual([{ ...use, input: { a: '****', n: 1.5 } }])

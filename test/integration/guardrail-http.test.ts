@@ -95,7 +95,7 @@ describe.each(Object.keys(ENCODINGS))('a reply in %s', (encoding) => {
   const encoded = (body: string) =>
     replyWith({ ...JSON_TYPE, 'content-encoding': encoding, etag: '"1"' }, encode(body))
 
-  test.each(['a secret', 'fine'])('is read and goes on as it was read: %s', async (content) => {
+  test.each(['a secret', 'fine'])('is read and forwarded uncompressed: %s', async (content) => {
     stack.llm.answer(encoded(JSON.stringify(completion(content))))
     const answer = await stack.post('/both', chat('hi'), { 'accept-encoding': encoding.trim() })
     expect(answer.headers).not.toHaveProperty('content-encoding')
@@ -168,7 +168,7 @@ describe('replies that are none of an LLM', () => {
     expect(answer).toMatchObject({ status, headers, body })
   })
 
-  test('204 has neither body nor length; 206 is a part that nobody can judge', async () => {
+  test('204 has neither body nor length; 206 is a part that cannot be judged', async () => {
     stack.llm.answer(replyWith({}, '', 204))
     const empty = await stack.post('/both', chat('hi'))
     expect(empty).toMatchObject({ status: 204, body: '' })

@@ -65,7 +65,7 @@ test('an event of more values or levels than are read ends the stream with an er
   }
 })
 
-test('a client that goes away while an event of megabytes is read leaves nothing', async () => {
+test('a client that disconnects while an event of megabytes is read leaves nothing', async () => {
   const leaving = new AbortController()
   const reply = nextReply(stack.llm, { 'content-encoding': 'gzip' })
   const answer = fetch(`${stack.origin}/both`, {

@@ -148,7 +148,7 @@ describe.each(PHASES)('held in the %s phase', (phase) => {
     expectNothingUnseen(await answer)
   })
 
-  test('SIGKILL: 503 then and while it is away; all is well when it is back', async () => {
+  test('SIGKILL: 503 then and while it is down; requests pass when it is back', async () => {
     const gatehouse = await serve('1s')
     await startOtherEnvoy()
     const { asked } = hold(webhook, phase)

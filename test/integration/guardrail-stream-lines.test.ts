@@ -47,7 +47,7 @@ test.each(
   LINE_ENDS.flatMap((end) =>
     ([':', 'event: x', 'id: 1', 'retry: 1', ''] as const).map((field) => [field, end] as const),
   ),
-)('an event behind %j and %j is none that nobody has seen', async (field, end) => {
+)('an event behind %j and %j is seen too', async (field, end) => {
   const hidden = event('a hidden secret').trimEnd()
   const body = await pass(
     `${event('hello')}${field}${end}${hidden}${end}${end}\n\n${event('more')}`,
@@ -75,7 +75,7 @@ test.each(['\x85', '\u2028', '\u2029'])(
   },
 )
 
-test('a comment keeps the connection open and says nothing; its text may be shown by a client', async () => {
+test('a comment keeps the connection open without its text, which a client might show', async () => {
   const body = await pass(
     `: ping\n\n: OPENROUTER PROCESSING\n\n: the secret is swordfish\n\n${event('hello')}`,
   )

@@ -90,7 +90,7 @@ test('the LLM leaves: the client sees a broken reply with nothing unseen in it',
   await eventually(async () => expect(await openStreams()).toBe(0))
 })
 
-test('a reject: Envoy leaves the LLM, which goes on and on', async () => {
+test('a reject: Envoy disconnects from an LLM that keeps sending', async () => {
   const reply = nextReply(stack.llm)
   const client = await connect()
   const llm = await reply

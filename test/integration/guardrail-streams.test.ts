@@ -83,7 +83,7 @@ test('text comes while the model speaks, each masked word whole, and the webhook
   expect(windows().length).toBeGreaterThan(1)
 })
 
-test('a little text comes when time has passed, although the model says nothing more', async () => {
+test('a short text is sent after a while, although the model sends nothing more', async () => {
   const reply = nextReply(stack.llm)
   const stream = pieces(await ask('/both'))
   const llm = await reply
@@ -156,7 +156,7 @@ test('a text of which nothing is left as it was ends its stream with an error, l
   await llm.closed
 })
 
-test('a policy says how much is held back', async () => {
+test('a policy sets how much is held back', async () => {
   const reply = nextReply(stack.llm)
   const stream = pieces(await ask('/words'))
   const llm = await reply

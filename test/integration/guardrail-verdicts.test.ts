@@ -128,7 +128,7 @@ describe('verdicts', () => {
     expect(second.requests).toHaveLength(1)
   })
 
-  test('a mask leaves tool calls, images and ids as they were, and reaches members that nobody knows', async () => {
+  test('a mask leaves tool calls, images and ids as they were, and reaches unknown members', async () => {
     const body = chat('', {
       messages: [
         { role: 'system', content: 'a secret', x_cache: { a: [1.0, 'secret'] } },
@@ -166,7 +166,7 @@ describe('verdicts', () => {
     ])
   })
 
-  test('what a model says beside content is seen too, and log probabilities go with a mask', async () => {
+  test('texts of a model outside content are seen too, and log probabilities are removed with a mask', async () => {
     const { choices, ...rest } = completion('fine', {
       reasoning_content: 'a secret',
       extra: [{ text: 'secret' }],
@@ -209,7 +209,7 @@ describe('headers of the webhook', () => {
   })
 })
 
-test('claims of a verified token reach the headers in both phases; without a token nobody is asked', async () => {
+test('claims of a verified token reach the headers in both phases; without a token no webhook is asked', async () => {
   const token = await signToken({ key, claims: { iss: ISSUER, sub: 'alice' } })
   expect((await stack.post('/claims', chat('hi'))).status).toBe(401)
   expect(stack.webhook.requests).toEqual([])

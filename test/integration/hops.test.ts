@@ -150,7 +150,7 @@ describe('a request that passes the gateway', () => {
     expect(backend.requests).toHaveLength(seen)
   })
 
-  test('once says so to its backend', async () => {
+  test('once is marked for its backend', async () => {
     expect((await send(stack.origin, '/hop0')).status).toBe(200)
     expect(backend.requests.at(-1)?.headers['gatehouse-hops']).toBe('1')
   })

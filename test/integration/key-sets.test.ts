@@ -116,7 +116,7 @@ function hold(path: string): Promise<(reply: Reply) => void> {
 }
 
 describe.concurrent(
-  'a bad answer leaves the last good keys in force, and the status says so',
+  'a bad answer leaves the last good keys in force, and the status reports it',
   () => {
     const redirect: Reply = (_request, response) =>
       response.writeHead(302, { location: `${stack.idp.origin}/elsewhere` }).end()

@@ -127,7 +127,7 @@ describe('under constant traffic', () => {
     expect(Object.keys(statusesOf(await watching.stop()))).toEqual(['200'])
   })
 
-  test('a file whose policies are written slowly behind its routes lets nobody through without a token', async () => {
+  test('a file whose policies are written slowly behind its routes lets no request through without a token', async () => {
     const path = join(stack.folder, 'slow.yaml')
     /** Gatehouse has looked at the folder since: what came after the file, at once, is in force. */
     const isRead = async (backend: 'one' | 'two'): Promise<void> => {
@@ -267,7 +267,7 @@ describe('a policy', () => {
     await stack.write('policy.yaml', policyOn('open'))
   })
 
-  test('whose rule cannot be compiled closes the route to everybody, and the rest goes on', async () => {
+  test('whose rule cannot be compiled closes its route, and other routes are served', async () => {
     const broken = policyOn('open') as { spec: { traffic: Record<string, unknown> } }
     broken.spec.traffic['authorization'] = {
       action: 'Allow',
@@ -295,7 +295,7 @@ describe('a policy', () => {
 })
 
 describe('the first start', () => {
-  test('with a broken document publishes nothing, says why, and starts when it is mended', async () => {
+  test('with a broken document publishes nothing, reports why, and starts when it is fixed', async () => {
     const resources = (port: number): readonly object[] => [
       gateway([port]),
       proxyBackend('one', backends[0]),

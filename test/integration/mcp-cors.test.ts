@@ -47,7 +47,7 @@ describe('CORS', () => {
     },
   )
 
-  test('AsWritten adds nothing to what the route says', async () => {
+  test('AsWritten adds nothing to the CORS of the route', async () => {
     const { headers } = await preflight('/as-written', 'authorization')
     expect(headers['access-control-allow-headers']?.toLowerCase()).not.toContain('mcp-session-id')
   })

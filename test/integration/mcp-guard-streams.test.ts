@@ -127,7 +127,7 @@ describe('the stream of a POST', () => {
   })
 })
 
-test('the stream of a GET is guarded as it arrives, and goes on after a reject', async () => {
+test('the stream of a GET is guarded as it arrives, and continues after a reject', async () => {
   let say = (_text: string): void => {}
   stack.server.answer((_request, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders()

@@ -234,7 +234,7 @@ describe('headers that repeat arguments', () => {
     })
   })
 
-  test('and say something else are 400', async () => {
+  test('and differ from them are 400', async () => {
     const { status, body } = await stack.post('/raw', noted, { 'mcp-param-note': 'hidden words' })
     expect([status, JSON.parse(body)]).toMatchObject([400, { id: 7, error: { code: -32_020 } }])
     expect(stack.server.requests).toHaveLength(0)

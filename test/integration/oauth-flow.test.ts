@@ -140,7 +140,7 @@ describe.each(Object.entries(CLIENTS))('%s', (name, client) => {
     expect(message).not.toContain('after successful authentication')
   })
 
-  test('tells why when registration is refused by the provider', async () => {
+  test('reports why the provider refuses a registration', async () => {
     const url = stack.origin + MCP_PATHS.twoUnregistered
     const { calls } = await failureOf(client, url, 'alice')
     const registration = calls.find((call) => call.includes('client-registration'))
@@ -168,7 +168,7 @@ describe('with the issuer that the provider advertises', () => {
     )
   })
 
-  test('the policy says so', async () => {
+  test('the policy reports it', async () => {
     const entry = (await stack.status()).find(
       ({ kind, name }) => kind === 'ProxyPolicy' && name === 'one-as-provider',
     )

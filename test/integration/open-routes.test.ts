@@ -68,7 +68,7 @@ describe.each([1, 2])('with --workers %i', (workers) => {
     )
   }
 
-  test('the route answers anybody, and the gateway is ready all the same', async () => {
+  test('the route answers every caller, and the gateway is still ready', async () => {
     expect((await send(stack.origin, '/search', { method: 'POST' })).status).toBe(200)
     expect((await fetch(`${stack.admin}/readyz`)).status).toBe(200)
   })
@@ -81,7 +81,7 @@ describe.each([1, 2])('with --workers %i', (workers) => {
     expect((await namesOnPage()).slice(0, 4)).toEqual(['optional', 'search', 'lost', 'refused'])
   })
 
-  test('the log and the condition say which name may be meant', async () => {
+  test('the log and the condition suggest a name', async () => {
     const sentence = /HTTPRoute default\/serach not found; did you mean \\?"search\\?"\?/
     expect(stack.log()).toMatch(sentence)
     const lost = (await stack.status()).find(({ name }) => name === 'lost')

@@ -71,7 +71,7 @@ describe('a preflight', () => {
     expect(world.a.requests.length).toBe(seen)
   })
 
-  test('an OPTIONS that is none goes where it went', async () => {
+  test('an OPTIONS that is no preflight is routed as before', async () => {
     const none = { method: 'OPTIONS', headers: { origin: APP } }
     expect(await world.whoAnswers('shop.example', '/orders', none)).toBe('b')
     expect(await world.whoAnswers('locked.example', '/x', none)).toBe(404)

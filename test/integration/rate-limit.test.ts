@@ -107,7 +107,7 @@ describe('a limit with a key', () => {
   })
 })
 
-test('a limit without a key counts all requests, and asks nobody for a token', async () => {
+test('a limit without a key counts all requests, and needs no token', async () => {
   expect(await statuses('open', undefined, undefined, undefined)).toEqual([200, 200, 429])
 })
 
@@ -117,7 +117,7 @@ test('of several limits each must hold', async () => {
   expect(await statuses('both', bob, bob)).toContain(429)
 })
 
-test('a refusal says when the next request passes, and reaches no backend', async () => {
+test('a refusal states when the next request passes, and reaches no backend', async () => {
   await call('soon', ann)
   const seen = stack.backend.requests.length
   const answer = await call('soon', ann)

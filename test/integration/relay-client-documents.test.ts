@@ -119,7 +119,7 @@ describe('a description', () => {
     ['that is not there', '/absent', UNREAD],
     ['that breaks off', '/broken', UNREAD],
     ['that does not come within 5 s', '/silent', UNREAD],
-  ])('%s is a page that says so, and is not asked for again at once', async (_, path, sentence) => {
+  ])('%s gets an error page, and is not fetched again at once', async (_, path, sentence) => {
     const url = urlAt(vendor, path)
     for (let time = 0; time < 2; time += 1)
       expect(await shown(url)).toEqual([400, expect.stringContaining(sentence)])

@@ -97,7 +97,7 @@ async function configure(tokenEndpoint: object | undefined, sentence: RegExp): P
 const refused = (of: string): RegExp =>
   new RegExp(`^Logins are refused: the discovery document names no token_endpoint of ${of}`)
 
-describe('nobody is sent to the provider', () => {
+describe('no client is sent to the provider', () => {
   const authorize = async (): Promise<Response> =>
     fetch(authorizationAt(stack.origin, await registerAt(stack.origin), 'v'.repeat(43)), {
       redirect: 'manual',
@@ -118,7 +118,7 @@ describe('nobody is sent to the provider', () => {
     expect(asked).toEqual([])
   })
 
-  test('and the condition says what to name', async () => {
+  test('and the condition states what to name', async () => {
     await configure(undefined, new RegExp(`if ${tokens.origin} is the provider's, name it in `))
   })
 })

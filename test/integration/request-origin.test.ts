@@ -117,12 +117,12 @@ describe('the URLs that a client gets', () => {
     expect(await toldUrls(direct, { host: HOST })).toEqual(urlsAt(`http://${HOST}`))
   })
 
-  test('are not https because the client says so', async () => {
+  test('are not https because of a header of the client', async () => {
     const headers = { host: HOST, 'x-forwarded-proto': 'https', 'x-forwarded-host': 'evil.example' }
     expect(await toldUrls(direct, headers)).toEqual(urlsAt(`http://${HOST}`))
   })
 
-  test('are https because a trusted proxy says so', async () => {
+  test('are https because of a header of a trusted proxy', async () => {
     const headers = { host: HOST, 'x-forwarded-proto': 'https', 'x-forwarded-for': '192.0.2.7' }
     expect(await toldUrls(behindProxy, headers)).toEqual(urlsAt(`https://${HOST}`))
     expect(await toldUrls(behindProxy, { host: HOST })).toEqual(urlsAt(`http://${HOST}`))
@@ -174,7 +174,7 @@ describe('a refusal', () => {
     expect(answer.headers['access-control-allow-origin']).toBe(PAGE)
   })
 
-  test('by a rule sends nobody back to the login, and can be read by a page', async () => {
+  test('by a rule does not restart the login, and can be read by a page', async () => {
     const token = await signToken({ key, claims: { iss: issuer(), aud: 'api', sub: 'bob' } })
     const answer = await send(direct.origin, '/mcp', {
       ...initialize,
@@ -188,7 +188,7 @@ describe('a refusal', () => {
 })
 
 describe('the scheme of a request over plain HTTP/2', () => {
-  test('is http, whatever the client says', async () => {
+  test('is http, whatever the client sends', async () => {
     for (const scheme of ['https', 'http'])
       expect(await schemeAnswer(direct, { ':scheme': scheme })).toBe(403)
     expect(await schemeAnswer(direct, { ':scheme': 'https', 'x-forwarded-proto': 'https' })).toBe(
@@ -196,7 +196,7 @@ describe('the scheme of a request over plain HTTP/2', () => {
     )
   })
 
-  test('is what a trusted proxy says', async () => {
+  test('is that of a trusted proxy', async () => {
     const forwarded = (proto: string) => ({
       'x-forwarded-proto': proto,
       'x-forwarded-for': '192.0.2.7',

@@ -73,12 +73,12 @@ test('a route without a policy, or with one that lets everybody in, answers 503 
   expect(headers['access-control-allow-origin']).toBe('https://app.example')
 })
 
-test('one whose policy decides is as it was, and rules may say that everybody may pass', async () => {
+test('one whose policy decides is unchanged, and rules may allow everyone', async () => {
   expect([await statusOf('/strict'), await statusOf('/strict', token)]).toEqual([401, 200])
   expect(await statusOf('/public')).toBe(200)
 })
 
-test('the condition of the route, the metric, the log and the decision log say why', async () => {
+test('the condition of the route, the metric, the log and the decision log give the reason', async () => {
   const route = (await stack.status()).find(
     ({ kind, name }) => kind === 'HTTPRoute' && name === 'none',
   )
@@ -100,7 +100,7 @@ test('the condition of the route, the metric, the log and the decision log say w
   })
 })
 
-test('while policies come and go nobody is let in without a token', async () => {
+test('while policies are added and removed, no request passes without a token', async () => {
   const traffic = startTraffic({ url: `${stack.origin}/changing`, headers: {}, connections: 4 })
   const inForce = (expected: number): Promise<void> =>
     eventually(async () => expect(await statusOf('/changing', token)).toBe(expected))

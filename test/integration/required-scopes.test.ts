@@ -165,7 +165,7 @@ test('the first login asks for what every request needs', async () => {
   expect(headers['www-authenticate']).toContain('scope="mcp"')
 })
 
-test('without a client that logs in, the answer says what is lacking', async () => {
+test('without a client that logs in, the answer names the missing scope', async () => {
   const { status, body, headers } = await send(stack.origin, '/mcp', {
     method: 'POST',
     headers: {

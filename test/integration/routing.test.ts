@@ -198,7 +198,7 @@ describe('backends', () => {
     expect(await shares('/nobody', 3)).toEqual({ '500': 3 })
   })
 
-  test('that do not exist answer 500 for their share, and the route says so', async () => {
+  test('that do not exist answer 500 for their share, and the route reports it', async () => {
     expect(await shares('/missing', 3)).toEqual({ '500': 3 })
     const { a: some = 0, '500': failed = 0 } = await shares('/half', 60)
     expect([some + failed, some > 5, failed > 5]).toEqual([60, true, true])

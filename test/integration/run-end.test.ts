@@ -63,7 +63,7 @@ describe('the end', () => {
   })
 })
 
-describe('says what is wrong in one sentence and ends with 1', () => {
+describe('reports the error in one sentence and ends with 1', () => {
   const main = resolve(import.meta.dirname, '../../dist/main.js')
   const runWith = async (...flags: readonly string[]) => {
     const args = [main, 'run', '--resources', 'config/demo', '--log-level', 'silent', ...flags]

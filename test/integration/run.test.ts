@@ -85,7 +85,7 @@ describe('an MCP client', () => {
 })
 
 describe('the operator', () => {
-  test('reads no warning when all is well, and every line is JSON', () => {
+  test('reads no warning without a problem, and every line is JSON', () => {
     const lines = stack.log().trim().split('\n')
     const levels = lines.map((line) => (JSON.parse(line) as { level: string }).level)
     expect(new Set(levels)).toEqual(new Set(['info']))

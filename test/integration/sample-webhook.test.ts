@@ -106,7 +106,7 @@ test('BLOCKED_WORDS names others, or none', async () => {
   await Promise.all([other.close(), none.close()])
 })
 
-test('says where it is, ends at a signal, and says why it cannot start', async () => {
+test('reports its address, ends at a signal, and reports why it cannot start', async () => {
   const port = await freePort()
   const start = (environment: Readonly<Record<string, string>>) =>
     spawn(process.execPath, [SAMPLE_WEBHOOK], { env: environment })

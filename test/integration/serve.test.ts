@@ -85,7 +85,7 @@ const statusOf = async (origin: string, headers: Record<string, string> = {}): P
   (await send(origin, '/', { headers })).status
 
 describe('readiness', () => {
-  test('waits until every document has decoded once, and says which has not', async () => {
+  test('waits until every document has decoded once, and names those that have not', async () => {
     const gatehouse = await serve(true, [...resources(), { kind: 'Gateway' }])
     await eventually(async () => {
       const answer = await fetch(`${gatehouse.admin}/readyz`)
@@ -134,7 +134,7 @@ describe('an Envoy with the printed bootstrap', () => {
 })
 
 describe('SIGTERM', () => {
-  test('health says NOT_SERVING at once, checks are answered until Envoy has noticed, exit code 0', async () => {
+  test('health is NOT_SERVING at once, checks are answered until Envoy has noticed, exit code 0', async () => {
     const gatehouse = await serve()
     const origin = await startOtherEnvoy()
     const health = watchHealth()
@@ -147,7 +147,7 @@ describe('SIGTERM', () => {
     expect(await statusOf(origin, bearer(token))).toBe(503)
   })
 
-  test('with nobody connected ends at once', async () => {
+  test('without a connection ends at once', async () => {
     const gatehouse = await serve(false, resources(), '--drain-timeout', '1h')
     expect(await gatehouse.stop()).toBe(0)
   })

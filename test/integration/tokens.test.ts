@@ -57,7 +57,7 @@ describe('modes', () => {
     expect(await stack.statusOf(name, await sign(attacker))).toBe(bad)
   })
 
-  test('without claims a rule on them lets nobody in', async () => {
+  test('without claims a rule on them allows nothing', async () => {
     expect(await stack.statusOf('claimless')).toBe(403)
     expect(await stack.statusOf('claimless', await sign(ours))).toBe(200)
     expect(await stack.statusOf('claimless', await sign(attacker))).toBe(403)
@@ -73,7 +73,7 @@ describe('tokens', () => {
     expect(await stack.statusOf('strict', await sign(key))).toBe(200)
   })
 
-  test('go on to the backend only where the policy says so', async () => {
+  test('are forwarded to the backend only if the policy asks for it', async () => {
     const token = await sign(ours)
     for (const [name, expected] of [
       ['strict', undefined],

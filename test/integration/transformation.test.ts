@@ -87,7 +87,7 @@ async function call(
 const received = (): Record<string, unknown> => stack.backend.requests.at(-1)?.headers ?? {}
 
 describe('a request', () => {
-  test('carries what the expressions say', async () => {
+  test('carries the values of the expressions', async () => {
     expect((await call('mcp', CLAIMS, { 'x-debug': '1', 'x-tag': 'own' })).status).toBe(200)
     expect(received()).toMatchObject({ 'x-user': 'ann', 'x-groups': 'a b', 'x-path': '/mcp' })
     expect(received()['x-tag']).toBe('own,red')
@@ -228,7 +228,7 @@ describe('an answer', () => {
     })
   })
 
-  test('carries what the expressions say, and not what is removed', async () => {
+  test('carries the values of the expressions, and not what is removed', async () => {
     const { headers } = await call('mcp', CLAIMS)
     expect(headers).toMatchObject({ 'x-served-to': 'ann', 'x-tier': 'gold' })
     expect(headers).not.toHaveProperty('x-powered-by')
@@ -248,7 +248,7 @@ describe('an answer', () => {
     expect(headers['x-served-to']).toBe('ann')
   })
 
-  test('to a request that was refused says nothing of its claims', async () => {
+  test('to a request that was refused has nothing of its claims', async () => {
     const { headers, status } = await call('mcp', { ...CLAIMS, exp: 1 })
     expect(status).toBe(401)
     expect(headers).not.toHaveProperty('x-served-to')

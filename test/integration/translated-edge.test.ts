@@ -97,7 +97,7 @@ describe('a route that refuses', () => {
   test.each([
     ['/refused', 503, 'broken'],
     ['/invalid', 500, '100 % broken %REQ(x)%'],
-  ])('%s says so to a page of another origin', async (path, status, body) => {
+  ])('%s can be read by a page of another origin', async (path, status, body) => {
     for (const method of ['GET', 'POST']) {
       const answer = await send(origin, path, { method, headers: { origin: APP } })
       expect(answer).toMatchObject({ status, body })
@@ -162,7 +162,7 @@ describe('paths', () => {
 })
 
 describe('what is cleaned away', () => {
-  test("headers that only we or Envoy may set do not reach a backend, whatever the client's address", async () => {
+  test("headers that only Gatehouse or Envoy may set do not reach a backend, whatever the client's address", async () => {
     const names = [
       'x-gatehouse-route',
       'X-Gatehouse-Anything',
@@ -216,7 +216,7 @@ describe('CORS', () => {
     expect(allowed(await send(origin, path, { headers: { origin: requested } }))).toBe(wanted)
   })
 
-  test("the backend's own headers are replaced where the route says so, and kept elsewhere", async () => {
+  test("the backend's own headers are replaced if the route has CORS, and kept otherwise", async () => {
     const { headers } = await send(origin, '/cors', { headers: { origin: APP } })
     expect(headers['access-control-allow-methods']).toBeUndefined()
     expect(headers['access-control-expose-headers']).toBe('WWW-Authenticate')
@@ -235,7 +235,7 @@ describe('CORS', () => {
       },
     })
 
-  test('a preflight is answered without the backend, and says what may be sent', async () => {
+  test('a preflight is answered without the backend, and lists what may be sent', async () => {
     const before = open.requests.length
     const { status, headers } = await preflight(APP)
     expect(status).toBe(200)

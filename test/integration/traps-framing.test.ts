@@ -90,7 +90,7 @@ describe('HTTP/2', () => {
     '/mcp#x',
     '*',
     '',
-  ])('path %j gets nobody in', async (path) => {
+  ])('path %j lets no request in', async (path) => {
     await http2({ ':authority': 'gateway.example', ':path': path })
     trap.expectNoWayIn()
   })

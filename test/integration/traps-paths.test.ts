@@ -75,7 +75,7 @@ describe('paths', () => {
     '*',
     'mcp',
     '?/mcp',
-  ])('%j gets nobody to the protected path', async (path) => {
+  ])('%j does not reach the protected path', async (path) => {
     const { status } = await trap.get(path)
     expect(status).not.toBe(500)
     trap.expectNoWayIn()

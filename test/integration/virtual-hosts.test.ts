@@ -149,7 +149,7 @@ test('a listener with another route configuration now loses no request, on old c
   kept.destroy()
 })
 
-test('a host goes while Envoy refuses a listener', async () => {
+test('a host is removed while Envoy NACKs a listener', async () => {
   const { port: taken } = backends[0]?.address() as AddressInfo
   const refused = { ...listener(taken, 's'), enable_reuse_port: false }
   const common = [listener(port, 'r'), refused, routes('s', { '*': 'one' })]
@@ -213,7 +213,7 @@ test('one host among hundreds that Envoy refuses is found with few responses, on
   expect(sent().filter((type) => type === 'VirtualHost').length).toBeLessThan(25)
 })
 
-test('a cluster that went while the server was away goes after the hosts that named it', async () => {
+test('a cluster removed while the server was down is removed after the hosts that named it', async () => {
   const [one, two] = [clusters.slice(0, 2), clusters.slice(2)]
   const common = listener(port, 'r')
   ads.publish({ 'default/gw': [common, routes('r', { '*': 'one' }), ...one] })

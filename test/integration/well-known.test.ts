@@ -162,7 +162,7 @@ test('a key that the table does not have is refused', async () => {
   expect((await send(origin, '/unknown')).status).toBe(503)
 })
 
-test('a client that goes away while the provider is asked ends that call', async () => {
+test('a client that disconnects while the provider is asked ends that call', async () => {
   const called = new Promise<void>((resolve) => (provider.called = resolve))
   const aborted = new Promise<void>((resolve) => (provider.aborted = resolve))
   const sent = httpRequest(`${origin}${registrationPath('/slow')}`, { method: 'POST' })

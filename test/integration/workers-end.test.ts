@@ -62,7 +62,7 @@ test('SIGKILL of the main process: its workers end with it, and Envoy answers 50
   await eventually(async () => expect(await world.statusOf('/mcp')).toBe(503))
 })
 
-test('a main process that stands still: workers decide by what they have, and refuse what they would have to ask for', async (context) => {
+test('a main process that hangs: workers decide by what they have, and refuse what they would have to ask for', async (context) => {
   const world = await World.start(context)
   const gatehouse = await world.serve(world.resources, ...TWO)
   await world.startEnvoy()

@@ -133,7 +133,7 @@ describe.each([1, 4])('with %i', (workers) => {
     expect(await counted(stack)).toBe(before + 40)
   })
 
-  test('keys that nobody knows are fetched once for all', async () => {
+  test('unknown keys are fetched once for all workers', async () => {
     const stack = stackOf(workers)
     const fetches = (): number => idp.requests.filter(({ path }) => path === '/keys').length
     const before = fetches()

@@ -35,7 +35,7 @@ function stringsOf(node: JsonNode): JsonNode[] {
 }
 
 describe('readJson', () => {
-  test('says what JSON.parse says, wherever there is space', () => {
+  test('agrees with JSON.parse, wherever there is space', () => {
     fc.assert(
       fc.property(
         fc.jsonValue({ maxDepth: 5 }),
@@ -115,7 +115,7 @@ describe('readJsonInSlices', () => {
     ['short lists', `[${'[1,"a"],'.repeat(30_000)}1]`],
     ['names', `{${Array.from({ length: 90_000 }, (_, at) => `"k${String(at)}":1`).join(',')}}`],
     ['a string behind numbers', `[${'1,'.repeat(M)}"x"]`],
-  ])('%s: somebody else has a turn after every slice of work', async (_name, text) => {
+  ])('%s: other work gets a turn after every slice', async (_name, text) => {
     let turns = 0
     const read = await readJsonInSlices(bytes(text), () => {
       turns += 1

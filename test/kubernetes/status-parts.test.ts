@@ -191,7 +191,7 @@ test('a Gateway with the port of another one has a note, and no conflict: each h
   })
 })
 
-test('a policy that cannot be decoded says so of its new generation, where the old one is in force', async () => {
+test('a policy that cannot be decoded reports its new generation, at the parents of the old one', async () => {
   await api.apply(policy('rule', { later: true }))
   await eventually(async () => {
     const { metadata, status } = await api.get(OURS, 'ProxyPolicy', 'rule')

@@ -210,7 +210,7 @@ describe('a policy on a Gateway', () => {
     )
   })
 
-  test('whose Gateway or listener is missing says so at its target', async () => {
+  test('whose Gateway or listener is missing has a condition at its target', async () => {
     await api.apply(
       onGateway('nowhere', target('gatewey')),
       onGateway('nobody', target('gw', 'https')),
@@ -232,7 +232,7 @@ describe('a policy on a Gateway', () => {
 })
 
 describe('the status of a policy', () => {
-  test('says what is wrong now, and of which generation', async () => {
+  test('has the current problem and its generation', async () => {
     await api.apply(rule('no such'))
     await eventually(async () => {
       const [accepted, attached] = (await ours('rule'))?.conditions ?? []

@@ -58,7 +58,7 @@ describe('an API server', () => {
     }, 30_000)
   })
 
-  test('that has forgotten what was missed (410 Gone) is listed anew', async () => {
+  test('that has forgotten what was missed (410 Gone) is listed again', async () => {
     const rule = { matches: [prefix('/gone')], backendRefs: [{ name: 'app', port: 80 }] }
     const gone = httpRoute('gone', { rules: [rule] })
     const ofGone = async () => (await fetch(`${cluster.url}gone`)).status
