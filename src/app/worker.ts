@@ -74,7 +74,7 @@ class RunningWorker implements Worker {
     this.#deps = deps
     this.#metrics = createMetrics(() => heldBytes.held())
     startIdleCollection(() => heldBytes.held())
-    this.#tables = createWorkerTables(Math.floor(settings.rememberedTokens / workers), now)
+    this.#tables = createWorkerTables({ ...settings, workers }, now)
     this.#keySets = new KeySetQuestions(post)
     this.#lines = new PermitLines(workers, post)
     this.#relayed = relayed.map((one) =>

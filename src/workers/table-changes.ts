@@ -55,8 +55,15 @@ export interface WorkerTables {
   forget(vanishedBy: number): void
 }
 
-/** rememberedTokens: tokens that this worker remembers for each provider. */
-export function createWorkerTables(rememberedTokens: number, now: () => number): WorkerTables {
+/** How many tokens are remembered for each provider, by this number of workers together. */
+export interface TokenLimits {
+  readonly rememberedTokens: number
+  readonly workers: number
+}
+
+/** Creates the tables of one worker, which remembers its part of the tokens. */
+export function createWorkerTables(limits: TokenLimits, now: () => number): WorkerTables {
+  const rememberedTokens = Math.floor(limits.rememberedTokens / limits.workers)
   const authz = new RetainedTable<CompiledEntry>()
   const proc = new RetainedTable<CompiledProcEntry>()
   const entries: Entries = { authz: new Map(), proc: new Map() }

@@ -51,12 +51,14 @@ const versions: readonly Tables[] = [
   { authz: [c], proc: [] },
 ]
 
+const LIMITS = { rememberedTokens: 10, workers: 1 }
+
 const change = (tables: WorkerTables, changes: TableChanges): void =>
   atOnce(tables.change(structuredClone(partsOf(changes))))
 
 test('changes, one after the other, and all at once', () => {
   for (const upTo of [1, 2, 3]) {
-    const told = createWorkerTables(10, () => 0)
+    const told = createWorkerTables(LIMITS, () => 0)
     let before = NO_TABLES
     for (const version of versions.slice(0, upTo)) {
       change(told, changesBetween(before, version))
@@ -88,7 +90,7 @@ describe('many entries', () => {
   })
 
   test('are compiled one at a time, and take effect together', () => {
-    const told = createWorkerTables(10, () => 0)
+    const told = createWorkerTables(LIMITS, () => 0)
     change(told, changesBetween(NO_TABLES, all([])))
     const work = told.change(partsOf(changesBetween(all([]), all(['true']))))
     const entries = (): readonly (AuthzEntry | undefined)[] =>
@@ -107,7 +109,7 @@ describe('many entries', () => {
 
 test('a key that vanished stays until it is forgotten', () => {
   let now = 100
-  const told = createWorkerTables(10, () => now)
+  const told = createWorkerTables(LIMITS, () => now)
   change(told, changesBetween(NO_TABLES, { authz: [a, b], proc: [pa] }))
   now = 200
   change(told, changesBetween({ authz: [a, b], proc: [pa] }, { authz: [b], proc: [] }))
