@@ -30,6 +30,8 @@ const MAX_PAUSE_MS = 30_000
 const SILENCE_MS = 15_000
 /** How long a visitor may take for one event. */
 const PATIENCE_MS = 30_000
+/** Makes browsers connect again after a second. */
+const RECONNECT = 'retry: 1000\n'
 /** After this long a visitor must connect again, with the token that then holds. */
 const LIFE_MS = 10 * 60_000
 
@@ -63,6 +65,7 @@ export class LiveUpdates {
   }
 
   async #serve(response: ServerResponse, query: PageQuery): Promise<void> {
+    if (response.destroyed) return
     this.#visitors += 1
     const left = new AbortController()
     const closed = once(response, 'close').then(() => left.abort())
@@ -70,9 +73,10 @@ export class LiveUpdates {
       // A visitor that leaves makes room, whatever its next event waits for.
       await Promise.race([this.#send(response, query, left.signal), closed])
     } catch (error) {
-      if (!left.signal.aborted)
+      if (!left.signal.aborted && !response.destroyed)
         this.#options.logger.error({ error: errorKind(error) }, 'a live status page failed')
     } finally {
+      left.abort()
       this.#visitors -= 1
       response.end()
     }
@@ -80,6 +84,7 @@ export class LiveUpdates {
 
   async #send(response: ServerResponse, query: PageQuery, left: AbortSignal): Promise<void> {
     const sent = new SentSections()
+    let head = RECONNECT
     const until = performance.now() + LIFE_MS
     let version = 0
     let lastAt = performance.now()
@@ -93,9 +98,10 @@ export class LiveUpdates {
       if (changes.length > 0 || isSilent) {
         await write(
           response,
-          changes.length > 0 ? `data: ${JSON.stringify(changes)}\n\n` : ': nothing new\n\n',
+          changes.length > 0 ? `${head}data: ${JSON.stringify(changes)}\n\n` : ': nothing new\n\n',
           left,
         )
+        head = ''
         lastAt = performance.now()
       }
       await delay(this.#pause(spent), undefined, { signal: left })

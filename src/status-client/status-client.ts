@@ -11,6 +11,7 @@ interface SectionChange {
 
 const TYPING_MS = 250
 const RETRY_MS = 10_000
+const LOST_MS = 4_000
 const AGES_MS = 5_000
 const FOCUSABLE = 'a, button, summary, input'
 
@@ -30,17 +31,23 @@ function connect(): void {
   opened.addEventListener('message', ({ data }: MessageEvent<string>) => {
     const changes = JSON.parse(data) as readonly SectionChange[]
     for (const change of changes) apply(change, !isFirst)
-    if (isFirst && location.hash !== '') document.querySelector(location.hash)?.scrollIntoView()
+    if (isFirst && location.hash !== '')
+      document.getElementById(location.hash.slice(1))?.scrollIntoView()
     isFirst = false
     showAges()
     say('live', search?.value ? 'Live, searching' : 'Live')
   })
   opened.addEventListener('error', () => {
     if (opened !== source) return
-    say('lost', 'Connection lost')
+    isFirst = true
+    setTimeout(reportLoss, LOST_MS, opened)
     if (opened.readyState === EventSource.CLOSED) setTimeout(retry, RETRY_MS, opened)
-    else isFirst = true
   })
+}
+
+/** The server ends each stream after some minutes; the browser then connects again, which is no loss. */
+function reportLoss(failed: EventSource): void {
+  if (failed === source && failed.readyState !== EventSource.OPEN) say('lost', 'Connection lost')
 }
 
 function retry(failed: EventSource): void {

@@ -71,7 +71,7 @@ describe.each([1, 3])('with --workers %i', (workers) => {
     let text = ''
     while (!text.includes('\n\n')) text += (await reader?.read())?.value ?? ''
     leave.abort()
-    expect(text).toMatch(/^data: \[\{"id":"summary"/)
+    expect(text).toMatch(/^retry: 1000\ndata: \[\{"id":"summary"/)
     expect(text).toContain('default/api-0')
   })
 })

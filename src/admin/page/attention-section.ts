@@ -32,6 +32,7 @@ export function* attentionSection(report: StatusReport, search: string): Work<Se
   return {
     id: 'attention',
     title: 'Needs attention',
+    isAnnounced: true,
     note:
       all.length === 0
         ? mark('good', 'Nothing')

@@ -19,6 +19,8 @@ export interface Section {
   readonly heads?: readonly string[]
   /** Beside the title: counts, or that all is well. */
   readonly note: Html
+  /** Set if screen readers say the note when it changes. */
+  readonly isAnnounced?: true
   readonly items: readonly Item[]
   /** Below the items: page links, or why there are none. */
   readonly foot: Html
@@ -27,7 +29,8 @@ export interface Section {
 export const NO_HTML = new Html('')
 
 /** Returns the HTML of a section. */
-export function sectionHtml({ id, title, heads, note, items, foot }: Section): Html {
+export function sectionHtml(section: Section): Html {
+  const { id, title, heads, note, items, foot, isAnnounced } = section
   const label = `${id}-title`
   const all = items.map(({ html }) => html)
   const list =
@@ -37,7 +40,7 @@ export function sectionHtml({ id, title, heads, note, items, foot }: Section): H
 <thead role="rowgroup"><tr role="row">${heads.map((head) => markup`<th role="columnheader" scope="col">${head}</th>`)}</tr></thead>
 <tbody role="rowgroup" data-items>${all}</tbody></table>`
   return markup`<section id="${id}" aria-labelledby="${label}">
-<div class="head"><h2 id="${label}">${title}</h2><div class="note" data-note>${note}</div></div>
+<div class="head"><h2 id="${label}">${title}</h2><div class="note" data-note${isAnnounced === true ? new Html(' role="status"') : ''}>${note}</div></div>
 ${list}
 <div class="foot" data-foot>${foot}</div>
 </section>`
