@@ -39,17 +39,21 @@ export interface MeshExport {
   merge(one: Manifest, other: Manifest): Manifest | undefined
 }
 
-/** Returns the objects for all routes. */
+/**
+ * Returns the objects for all routes. A route's own objects go before those of another route's documents: the name of the
+ * documents is longer than that of their route.
+ */
 export function* wantedWork(routes: readonly MeshRoute[], mesh: MeshExport): Work<Wanted> {
   const needs: Exported[] = []
   for (const route of routes) {
     needs.push(exported(route, mesh))
     yield
   }
+  needs.sort((a, b) => b.route.name.length - a.route.name.length)
   const objects = new Map<string, WantedObject>()
   const done: RouteNeeds[] = []
   for (const each of needs) {
-    done.push(add(each, objects, mesh))
+    done.push(add(each, objects, mesh) ?? addClosed(each, objects, mesh))
     yield
   }
   return { objects, routes: done }
@@ -85,34 +89,43 @@ function refused(route: MeshRoute): MeshRoute {
   }
 }
 
-/** Adds the objects of a route to all, unless one of them has the name of another route's object. */
+/** Adds the objects of a route to all. Returns undefined if one of them has the name of another route's object. */
 function add(
   { route, problems, manifests }: Exported,
   objects: Map<string, WantedObject>,
   mesh: MeshExport,
-): RouteNeeds {
-  const own = manifests.map((manifest) => {
+): RouteNeeds | undefined {
+  const own: WantedObject[] = []
+  for (const manifest of manifests) {
     const key = keyOf(manifest)
     const before = objects.get(key)
     const merged = before === undefined ? manifest : mesh.merge(before.manifest, manifest)
-    return { key, before, merged }
-  })
-  const clash = own.find(({ merged }) => merged === undefined)
-  if (clash !== undefined)
-    return {
-      route,
-      problems: [...problems, `its ${clash.key} is also that of another route: rename one of them`],
-      needs: [],
-    }
-  for (const { key, before, merged } of own)
-    if (merged !== undefined)
-      objects.set(key, {
-        key,
-        manifest: merged,
-        owners: uniqueOwners(before?.owners ?? [], ownersOf(route, merged)),
-      })
+    if (merged === undefined) return undefined
+    const owners = uniqueOwners(before?.owners ?? [], ownersOf(route, merged))
+    own.push({ key, manifest: merged, owners })
+  }
+  for (const object of own) objects.set(object.key, object)
   return { route, problems, needs: own.map(({ key }) => key) }
 }
+
+/** Closes a route one of whose objects has the name of another route's. */
+function addClosed(
+  { route, problems }: Exported,
+  objects: Map<string, WantedObject>,
+  mesh: MeshExport,
+): RouteNeeds {
+  const closed = mesh.ofRoute(refused(route))
+  const all = [...problems, `HTTPRoute ${route.namespace}/${route.name}: ${SAME_NAME}`]
+  const added = add(
+    { route, problems: all, manifests: closed.ok ? closed.value : [] },
+    objects,
+    mesh,
+  )
+  return added ?? { route, problems: all, needs: [] }
+}
+
+const SAME_NAME =
+  'the objects for its documents would have the names of those for another HTTPRoute: rename one of the two'
 
 const keyOf = ({ kind, metadata }: Manifest): string =>
   `${kind}/${metadata.namespace}/${metadata.name}`

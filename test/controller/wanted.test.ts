@@ -85,18 +85,32 @@ test('routes share objects, whose owners are the Gateways of their namespace', (
   })
 })
 
-test('two routes whose objects would have one name: the second says so, and the first stays', () => {
-  const documents = {
-    route: 'gatehouse-documents-mcp',
-    documents: ['/.well-known/oauth-protected-resource/mcp'],
-    cors: {
-      ...{ allowOrigins: ['*'], allowMethods: [], allowHeaders: [], exposeHeaders: [] },
-      allowCredentials: false,
-    },
-    pages: [],
-  }
-  const { routes, objects } = wanted(route('mcp', { documents }), route('documents-mcp'))
-  expect(routes.map(({ problems }) => problems.length)).toEqual([0, 1])
-  expect(routes[1]?.problems[0]).toContain('SecurityPolicy/default/gatehouse-documents-mcp')
-  expect(objects.has('SecurityPolicy/default/gatehouse-mcp')).toBe(true)
-})
+test.each([
+  ['first', (mcp: MeshRoute, other: MeshRoute) => [mcp, other]],
+  ['second', (mcp: MeshRoute, other: MeshRoute) => [other, mcp]],
+])(
+  'a route whose documents have the name of another route, and which comes %s, is closed',
+  (_, order) => {
+    const documents = {
+      route: 'gatehouse-documents-mcp',
+      documents: ['/.well-known/oauth-protected-resource/mcp'],
+      cors: {
+        ...{ allowOrigins: ['*'], allowMethods: [], allowHeaders: [], exposeHeaders: [] },
+        allowCredentials: false,
+      },
+      pages: [],
+    }
+    const { routes, objects } = wanted(
+      ...order(route('mcp', { documents }), route('documents-mcp')),
+    )
+    const problems = routes.map(({ route: { name }, problems: all }) => [name, all.length])
+    expect(Object.fromEntries(problems)).toEqual({ mcp: 1, 'documents-mcp': 0 })
+    for (const [name, key] of [
+      ['mcp', 'default/mcp/refused'],
+      ['documents-mcp', 'default/documents-mcp/0'],
+    ])
+      expect(objects.get(`SecurityPolicy/default/gatehouse-${name ?? ''}`)).toMatchObject({
+        manifest: { spec: { extAuth: { contextExtensions: [keyOf(key ?? '')] } } },
+      })
+  },
+)
