@@ -270,11 +270,16 @@ function heldBytes({ heldBytes, maxBodyBytes }: Settings): readonly string[] {
     : ['--held-bytes is less than three times --max-body-bytes: a body of that size never passed']
 }
 
-function sourceOfResources({ kubernetes, resources, namespace }: Settings): readonly string[] {
-  if (kubernetes)
+function sourceOfResources(settings: Settings): readonly string[] {
+  const { kubernetes, resources, namespace, statusLease } = settings
+  if (kubernetes) {
+    if (statusLease !== undefined && settings.for !== undefined)
+      return ['--status-lease and --for exclude each other: each release applies its own manifests']
     return resources.length > 0
       ? ['--kubernetes and --resources exclude each other: resources come from one place']
       : []
+  }
+  if (statusLease !== undefined) return ['--status-lease belongs to --kubernetes']
   if (namespace.length > 0) return ['--namespace belongs to --kubernetes']
   return resources.length > 0
     ? []

@@ -9,7 +9,7 @@ import { createKubernetesProvider } from '../resources/kubernetes/provider.js'
 import { createStatusWriter } from '../resources/kubernetes/status-writer.js'
 import type { Settings } from '../settings.js'
 import { clusterStatuses } from './cluster-statuses.js'
-import { leaseOf } from './lease-of.js'
+import { statusLeaseOf } from './lease-of.js'
 import { type RunningController, startMeshController } from './mesh-controller.js'
 import type { PipelineState } from './pipeline.js'
 import { createRareWarnings } from './rare-warnings.js'
@@ -26,7 +26,7 @@ const LEAVE_WITHIN = 2_000
 
 /** @throws {Error} with a message for a person when no API server is configured. */
 export function createCluster(settings: Settings, logger: Logger): Cluster {
-  const { apiGroup, environment } = settings
+  const { apiGroup } = settings
   const client = createKubernetesClient()
   logger.info({ server: client.server }, 'reading from the API server')
   const onWarning = createRareWarnings(logger)
@@ -48,7 +48,7 @@ export function createCluster(settings: Settings, logger: Logger): Cluster {
     raw: (key) => source.raw(key),
     adopt: (key, basis, answer) => source.adopt(key, basis, answer),
   })
-  const own = leaseOf(environment)
+  const own = statusLeaseOf(settings)
   const onChange = (held: boolean): void => {
     isWriter = held
     logger.info(

@@ -7,6 +7,17 @@ import type { Settings } from '../settings.js'
 /** Default name of the Lease. Replicas that share it take turns; the chart names it after the release. */
 const DEFAULT_LEASE = 'gatehouse'
 
+/**
+ * Returns the Lease whose holder writes status, and who this one is: the release's own, or the one that releases share.
+ * Pods of two releases may have one name.
+ */
+export function statusLeaseOf({ environment, statusLease }: Settings) {
+  const own = leaseOf(environment)
+  return statusLease === undefined
+    ? own
+    : { ...statusLease, identity: `${own.namespace}/${own.identity}` }
+}
+
 /** Returns where the Lease is that replicas share, and who this one is. */
 export const leaseOf = (environment: Settings['environment']) => ({
   namespace: environment['POD_NAMESPACE'] ?? 'default',

@@ -60,6 +60,12 @@ export const FLAGS = {
     meaning:
       'one Envoy serves several Gateways (its bootstrap names none): of two with one port the younger is in conflict; default true for files, false with --kubernetes',
   }),
+  statusLease: one(readNamespacedName, {
+    value: 'NS/NAME',
+    commands: ['serve'],
+    meaning:
+      'a Lease that several releases share, so that one replica of all of them writes status; with --kubernetes, where their namespaces overlap; default the own one of each',
+  }),
   admin: oneOr(readServerAddress, '127.0.0.1:18001', {
     value: 'ADDRESS',
     commands: [...SERVERS, 'explain'],

@@ -39,6 +39,7 @@ const CASES: readonly (readonly [string, Readonly<Record<string, unknown>>])[] =
       'serviceAccount.annotations': { 'example.com/role': 'reader' },
       'podLabels.team': 'edge',
       'autoscaling.create': true,
+      statusLease: 'default/gatehouse',
     },
   ],
 ]

@@ -177,6 +177,9 @@ describe('commands', () => {
     expect(settingsOf('serve --kubernetes --namespace a').kubernetes).toBe(true)
     expect(wrongOf('serve --kubernetes --resources x')[0]).toContain('exclude each other')
     expect(wrongOf('serve --resources x --namespace a')[0]).toContain('belongs to --kubernetes')
+    const lease = '--status-lease a/b'
+    expect(wrongOf(`serve --resources x ${lease}`)[0]).toContain('belongs to --kubernetes')
+    expect(wrongOf(`serve --kubernetes --for envoy-gateway ${lease}`)[0]).toContain('exclude')
   })
 
   test('the name of a route is a key for a mesh alone', () => {

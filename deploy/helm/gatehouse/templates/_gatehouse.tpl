@@ -31,6 +31,9 @@
 {{- if .Values.requirePolicy }}
 - --require-policy
 {{- end }}
+{{- with .Values.statusLease }}
+- --status-lease={{ . }}
+{{- end }}
 {{- range .Values.namespaces }}
 - --namespace={{ . }}
 {{- end }}
