@@ -2,6 +2,19 @@ import regexp from 'eslint-plugin-regexp'
 import simpleImportSort from 'eslint-plugin-simple-import-sort'
 import tseslint from 'typescript-eslint'
 
+const RESTRICTED_SYNTAX = [
+  {
+    selector: 'ExportAllDeclaration',
+    message: 'no barrels: import from the file that defines it',
+  },
+  { selector: 'TSEnumDeclaration', message: 'a union of string literals instead' },
+  {
+    selector:
+      ':matches(Program, ExportNamedDeclaration) > VariableDeclaration > VariableDeclarator[id.typeAnnotation=undefined] > ArrowFunctionExpression[body.type="BlockStatement"]',
+    message: 'a function with a body is a declaration: function name() {}',
+  },
+]
+
 export default tseslint.config(
   {
     ignores: ['dist', 'node_modules', 'src/grpc/generated', 'test/parties/node_modules', '.cache'],
@@ -31,17 +44,19 @@ export default tseslint.config(
         { considerDefaultExhaustiveForUnions: true },
       ],
       '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_' }],
+      'no-restricted-syntax': ['error', ...RESTRICTED_SYNTAX],
+    },
+  },
+  {
+    // Rooms that make objects for each request or stream.
+    files: ['src/{extauthz,extproc,grpc,http2,json,llm,remote}/**/*.ts'],
+    rules: {
       'no-restricted-syntax': [
         'error',
+        ...RESTRICTED_SYNTAX,
         {
-          selector: 'ExportAllDeclaration',
-          message: 'no barrels: import from the file that defines it',
-        },
-        { selector: 'TSEnumDeclaration', message: 'a union of string literals instead' },
-        {
-          selector:
-            ':matches(Program, ExportNamedDeclaration) > VariableDeclaration > VariableDeclarator[id.typeAnnotation=undefined] > ArrowFunctionExpression[body.type="BlockStatement"]',
-          message: 'a function with a body is a declaration: function name() {}',
+          selector: 'ObjectExpression > Property[kind="get"]',
+          message: 'a class or a method: V8 makes each object with a getter of its own slowly',
         },
       ],
     },

@@ -26,8 +26,10 @@ export interface SharedPlaces {
 }
 
 export interface SharedLine extends WebhookLine {
-  readonly running: number
-  readonly waiting: number
+  /** Returns the number of calls that run. */
+  running(): number
+  /** Returns the number of calls that wait. */
+  waiting(): number
   /** Starts waiting calls; must be called when places may have become free. */
   startFree(): void
 }
@@ -89,12 +91,8 @@ export function createSharedLine(places: SharedPlaces): SharedLine {
       places.onEnd(running)
       startFree()
     },
-    get running() {
-      return running
-    },
-    get waiting() {
-      return all()
-    },
+    running: () => running,
+    waiting: all,
     startFree,
   }
 }

@@ -85,7 +85,7 @@ class PermitLine {
   recall(count: number): void {
     if (this.#owed === 0) this.#askedAt = this.deps.now()
     this.#owed += count
-    this.#giveBack(this.line.running)
+    this.#giveBack(this.line.running())
   }
 
   /** Reports the number of waiting calls if it has grown or become 0; a smaller change is not worth a message. */
@@ -98,7 +98,7 @@ class PermitLine {
 
   #giveBack(running: number): void {
     const count = Math.min(this.#owed, this.#permits - running)
-    const isTurn = this.line.waiting > 0 && this.deps.now() - this.#askedAt < TURN_MS
+    const isTurn = this.line.waiting() > 0 && this.deps.now() - this.#askedAt < TURN_MS
     if (count <= 0 || isTurn) return
     this.#owed -= count
     this.#permits -= count

@@ -170,7 +170,7 @@ export function createEventReply({ headers, caller, stream, deps }: ListReplyCon
       if (bytes === undefined) return fail(false)
       send(bytes, false)
     }
-    if (events.held > deps.maxBodyBytes || !hold.become(events.held * HELD_FOR_EACH))
+    if (events.held() > deps.maxBodyBytes || !hold.become(events.held() * HELD_FOR_EACH))
       return fail(false)
     if (part.endOfStream) await finish(false)
   }

@@ -30,8 +30,8 @@ interface Line {
 }
 
 export interface ServerEventReader {
-  /** Number of bytes of the incomplete event. */
-  readonly held: number
+  /** Returns the number of bytes of the incomplete event. */
+  held(): number
   /** Yields the bytes of each complete event, valid until the next push(). The caller must take all of them. */
   push(bytes: Uint8Array): Generator<Buffer>
   /** Returns the bytes after the last complete event; undefined: none. */
@@ -75,9 +75,7 @@ export function createServerEventReader(): ServerEventReader {
     keepFrom(from)
   }
   return {
-    get held() {
-      return held
-    },
+    held: () => held,
     *push(bytes) {
       for (let from = 0; from < bytes.length; from += PIECE)
         yield* take(bytes.subarray(from, from + PIECE))

@@ -1,32 +1,45 @@
 // Reads the items of a JSON array from bytes cut anywhere: Gemini's stream for clients that do not ask for SSE.
 
 import { err, ok, type Result } from '../../result.js'
-import type { EventFrame, EventFrameReader } from './frame.js'
+import type { Pace, Work } from '../../turns.js'
+import type { EventFrame, EventFrameReader, FrameSink, Reading } from './frame.js'
 import { FrameCutter } from './frame-cutter.js'
 
 const NO_ARRAY = err('the stream is not a JSON array of objects')
 
 /** maxBytes: of one item, including what precedes it. */
-export function createJsonArrayReader(maxBytes: number): EventFrameReader {
-  let isOver = false
-  const scanner = new ArrayScanner()
-  const cutter = new FrameCutter(maxBytes, {
-    ends: (bytes) => scanner.ends(bytes),
-    *frameOf(raw, pace) {
-      if (pace.isDue()) yield
-      return ok(isOver ? { raw } : frameOf(raw))
-    },
-  })
-  return {
-    get held() {
-      return cutter.held
-    },
-    push: (bytes, take) => cutter.push(bytes, take),
-    *end(take) {
-      if (scanner.isWithinItem) return err('the stream ends within an event')
-      isOver = true
-      return yield* cutter.end(take)
-    },
+export const createJsonArrayReader = (maxBytes: number): EventFrameReader =>
+  new JsonArrayReader(maxBytes)
+
+class JsonArrayReader implements EventFrameReader {
+  private isOver = false
+  private readonly scanner = new ArrayScanner()
+  private readonly cutter: FrameCutter
+
+  constructor(maxBytes: number) {
+    this.cutter = new FrameCutter(maxBytes, {
+      ends: (bytes) => this.scanner.ends(bytes),
+      frameOf: (raw, pace) => this.frameOf(raw, pace),
+    })
+  }
+
+  get held(): number {
+    return this.cutter.held
+  }
+
+  push(bytes: Uint8Array, take: FrameSink): Reading {
+    return this.cutter.push(bytes, take)
+  }
+
+  *end(take: FrameSink): Reading {
+    if (this.scanner.isWithinItem) return err('the stream ends within an event')
+    this.isOver = true
+    return yield* this.cutter.end(take)
+  }
+
+  private *frameOf(raw: string, pace: Pace): Work<Result<EventFrame, string>> {
+    if (pace.isDue()) yield
+    return ok(this.isOver ? { raw } : frameOf(raw))
   }
 }
 

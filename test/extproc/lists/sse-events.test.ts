@@ -48,7 +48,7 @@ describe('an event stream', () => {
     const read = searched.mock.results.map(({ value }) => String(value).length)
     expect(Math.max(...read)).toBeLessThan(2 * piece.length)
     expect(copied.mock.calls.length).toBeLessThan(Math.log2(PIECES) + 2)
-    expect(reader.held).toBe(PIECES * piece.length)
+    expect(reader.held()).toBe(PIECES * piece.length)
   })
 })
 
