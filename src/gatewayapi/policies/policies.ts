@@ -34,12 +34,13 @@ export interface TranslatedPolicy {
 /** Name of the query about the rules of a policy. */
 const RULES = 'rules'
 
-/** Checks the rules of policies in slices, so that translatePolicy() need not do it at once. */
+/** Checks the rules of policies in slices, one policy at a time, so that translatePolicy() need not do it at once. */
 export function* checkRulesOf(context: Context, policies: readonly ProxyPolicy[]): Work<void> {
   for (const policy of policies) {
     const { authorization } = policy.spec.traffic ?? {}
     if (authorization !== undefined)
       yield* queryWork(context, RULES, policy, () => checkRules(authorization))
+    yield
   }
 }
 
