@@ -1,4 +1,4 @@
-// Records a warning Event on each ProxyPolicy that the mesh no longer enforces.
+// Records a warning Event on each ProxyPolicy that the mesh no longer enforces for some seconds.
 
 import type { Enforcement } from '../controller/enforcement.js'
 import { errorText } from '../errors.js'
@@ -15,6 +15,9 @@ export interface EventDeps {
   readonly source: Pick<KubernetesProvider, 'raw'>
   readonly onWarning: (message: string) => void
 }
+
+/** How long a policy must not be enforced: an ordinary change takes the mesh a moment, in milliseconds. */
+const SETTLED_MS = 3_000
 
 /** Longest note of an Event (events.k8s.io/v1). */
 const MOST_NOTE = 1_024
@@ -45,12 +48,22 @@ export function createEnforcementEvents(
       eventTime: new Date().toISOString().replace(/Z$/, '000Z'),
     })
   }
+  const waiting = new Set<string>()
+  let latest: Enforcements = new Map()
+  const writeIfStill = (key: string): void => {
+    waiting.delete(key)
+    const enforcement = latest.get(key)
+    if (enforcement === undefined || enforcement.isEnforced) return
+    write(key, enforcement).catch((error: unknown) =>
+      onWarning(`the Event on ProxyPolicy ${key} cannot be written: ${errorText(error)}`),
+    )
+  }
   return (now, before) => {
-    for (const [key, enforcement] of now) {
-      if (enforcement.isEnforced || before.get(key)?.isEnforced !== true) continue
-      write(key, enforcement).catch((error: unknown) =>
-        onWarning(`the Event on ProxyPolicy ${key} cannot be written: ${errorText(error)}`),
-      )
+    latest = now
+    for (const [key, { isEnforced }] of now) {
+      if (isEnforced || before.get(key)?.isEnforced !== true || waiting.has(key)) continue
+      waiting.add(key)
+      setTimeout(() => writeIfStill(key), SETTLED_MS).unref()
     }
   }
 }
