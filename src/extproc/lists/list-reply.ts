@@ -163,13 +163,10 @@ export function createEventReply({ headers, caller, stream, deps }: ListReplyCon
     own.send(badGateway(caller), headers, hasTrailers)
   }
   const take = async (part: BodyPart): Promise<void> => {
-    for (const event of events.push(part.body)) {
-      if (pace.isDue(EVENT_UNITS)) await nextTurn()
-      const bytes = await filterEvent(event, caller, pace)
-      if (stream.signal.aborted) return
-      if (bytes === undefined) return fail(false)
-      send(bytes, false)
-    }
+    const toSend = (bytes: Uint8Array): void => send(bytes, false)
+    const areRead = await filterEvents(events.push(part.body), caller, pace, toSend)
+    if (stream.signal.aborted) return
+    if (!areRead) return fail(false)
     if (events.held() > deps.maxBodyBytes || !hold.become(events.held() * HELD_FOR_EACH))
       return fail(false)
     if (part.endOfStream) await finish(false)
@@ -177,10 +174,10 @@ export function createEventReply({ headers, caller, stream, deps }: ListReplyCon
   /** Filters what remains at the end of the stream: some clients read an event that is cut off there. */
   const finish = async (hasTrailers: boolean): Promise<void> => {
     const last = events.rest()
-    const bytes = last === undefined ? NOTHING : await filterEvent(last, caller, pace)
+    const filtered = last === undefined ? NO_EVENT : await filterEvent(last, caller, pace)
     if (stream.signal.aborted) return
-    if (bytes === undefined) return fail(hasTrailers)
-    send(bytes, !hasTrailers)
+    if (filtered === undefined) return fail(hasTrailers)
+    send(filtered.bytes, !hasTrailers)
     state = 'over'
     if (hasTrailers) sendTrailers(stream.send, 'response')
   }
@@ -199,22 +196,58 @@ export function createEventReply({ headers, caller, stream, deps }: ListReplyCon
   }
 }
 
+/** Sends the filtered events in order. Resolves to false if one cannot be read, or nobody waits any more. */
+async function filterEvents(
+  events: Iterable<Buffer>,
+  caller: ListCaller,
+  pace: Pace,
+  send: (bytes: Uint8Array) => void,
+): Promise<boolean> {
+  // A stream may have millions of comments and blank lines; they leave together.
+  let silent: Buffer[] = []
+  const sendSilent = (): void => {
+    if (silent.length > 0) send(Buffer.concat(silent))
+    silent = []
+  }
+  for (const raw of events) {
+    if (pace.isDue(EVENT_UNITS)) await nextTurn()
+    const filtered = await filterEvent(raw, caller, pace)
+    if (caller.ending.aborted) return false
+    if (filtered?.isSilent === true) {
+      silent.push(raw)
+      continue
+    }
+    sendSilent()
+    if (filtered === undefined) return false
+    send(filtered.bytes)
+  }
+  sendSilent()
+  return true
+}
+
+interface FilteredEvent {
+  readonly bytes: Uint8Array
+  /** Whether it has no data. */
+  readonly isSilent: boolean
+}
+
 /** undefined: the event cannot be read, or nobody waits for it any more. */
 async function filterEvent(
   raw: Buffer,
   caller: ListCaller,
   pace: Pace,
-): Promise<Buffer | undefined> {
+): Promise<FilteredEvent | undefined> {
   const event = await inTurns(readEvent(raw, pace), caller.ending)
   if (event === undefined) return undefined
-  if (event.data === undefined || event.data.trim() === '') return raw
+  if (event.data === undefined || event.data.trim() === '') return { bytes: raw, isSilent: true }
   const data = await filterMessage(event.data, caller)
   if (!data.ok) return undefined
-  if (data.value === event.data) return raw
-  return inTurns(withEventData(event, data.value, pace), caller.ending)
+  if (data.value === event.data) return { bytes: raw, isSilent: false }
+  const bytes = await inTurns(withEventData(event, data.value, pace), caller.ending)
+  return bytes && { bytes, isSilent: false }
 }
 
-const NOTHING = new Uint8Array()
+const NO_EVENT: FilteredEvent = { bytes: new Uint8Array(), isSilent: true }
 /** An event, and the message that it is sent in, cost as much as reading this many JSON values. */
 const EVENT_UNITS = 16
 /** Headers to remove from a reply whose length is unknown when its headers are sent. */

@@ -23,6 +23,8 @@ interface Played {
   /** Of the headers that were sent; 200 where they say none, 0 where none were sent. */
   readonly status: () => number
   readonly body: () => string
+  /** Number of messages with parts of the body. */
+  readonly count: () => number
   readonly end: () => void
 }
 
@@ -51,6 +53,7 @@ function play(type: string, { deps, deny = RULES }: Play = {}): Played {
   const signal = new OwnEnding()
   let status = 0
   let body = ''
+  let count = 0
   const send = (bytes: Uint8Array): void => {
     const { response } = fromBinary(ProcessingResponseSchema, bytes)
     if (response.case === 'responseHeaders') {
@@ -59,6 +62,7 @@ function play(type: string, { deps, deny = RULES }: Play = {}): Played {
       status = own === undefined ? 200 : Number(Buffer.from(own).toString())
     }
     if (response.case !== 'responseBody') return
+    count += 1
     const { mutation } = response.value.response?.bodyMutation ?? {}
     if (mutation?.case === 'streamedResponse') body += Buffer.from(mutation.value.body).toString()
   }
@@ -78,7 +82,8 @@ function play(type: string, { deps, deny = RULES }: Play = {}): Played {
     ['content-type', [type]],
   ])
   void processor.responseHeaders({ headers, endOfStream: false })
-  return { processor, status: () => status, body: () => body, end: () => signal.abort() }
+  const end = (): void => signal.abort()
+  return { processor, status: () => status, body: () => body, count: () => count, end }
 }
 
 const JSON_TYPE = 'application/json'
@@ -164,6 +169,23 @@ describe('rules', () => {
     const loop = `${many}.all(a, ${many}.all(b, ${many}.all(c, a + b + c > size(mcp.tool.name))))`
     expect(await shown([`mcp.tool.name == "rm" && ${loop}`])).toBe(list('a'))
   })
+})
+
+test('many comments pass in few messages, and others get their turns', async () => {
+  const { processor, body, count } = play(EVENTS)
+  const comments = ':\n\n'.repeat(20_000)
+  let turns = 0
+  const turn = (): void => {
+    turns += 1
+    next = setImmediate(turn)
+  }
+  let next = setImmediate(turn)
+  await processor.responseBody(part(comments, false))
+  expect(turns).toBeGreaterThan(50)
+  clearImmediate(next)
+  await processor.responseBody(part(`data: ${list('a', 'rm')}\n\n${comments}`, true))
+  expect(body()).toBe(`${comments}data: ${list('a')}\n\n${comments}`)
+  expect(count()).toBeLessThan(10)
 })
 
 test('a byte order mark hides nothing', async () => {
