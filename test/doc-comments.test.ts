@@ -6,7 +6,10 @@ import { join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
 
 const SRC = resolve(import.meta.dirname, '../src')
-const ROOMS = ['http2', 'ir', 'resources/kinds', 'settings', 'settings.ts']
+const ROOMS = [
+  ...['addresses', 'explain', 'export', 'http2', 'ir', 'resources/kinds', 'routing'],
+  ...['settings', 'settings.ts'],
+]
 
 const EXPORT = /^export (?:async |abstract )?(?:const|function|interface|type|class|enum) (\w+)/
 

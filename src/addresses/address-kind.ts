@@ -3,6 +3,7 @@
 import { BlockList, isIP } from 'node:net'
 import { embeddedIpv4 } from './embedded-ipv4.js'
 
+/** A class of addresses that has rules of its own. */
 export type AddressKind =
   | 'loopback'
   | 'unspecified'

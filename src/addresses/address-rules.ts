@@ -4,6 +4,7 @@ import { BlockList, isIP } from 'node:net'
 import { type AddressKind, kindsOfAddress } from './address-kind.js'
 import { embeddedIpv4 } from './embedded-ipv4.js'
 
+/** Decides which addresses may be connected to. */
 export interface AddressRules {
   /** Returns why an address is forbidden, to follow "ADDRESS is "; undefined if it is allowed. */
   readonly refusalOf: (ip: string, port: number) => string | undefined
@@ -18,6 +19,7 @@ export interface AllowedAddress {
   readonly port?: number
 }
 
+/** The scope of the rules and its exceptions. */
 export interface AddressRuleOptions {
   /**
    * What is forbidden. metadata: only link-local and cloud metadata addresses. host: also all that lead to this host.
@@ -49,6 +51,7 @@ const REFUSED = {
   public: new Set<AddressKind>([...EVERYWHERE, ...HOST, 'private']),
 }
 
+/** Creates rules from the options, which do not change later. */
 export function createAddressRules({ scope, own, allowed }: AddressRuleOptions): AddressRules {
   const ownAddresses = new BlockList()
   for (const ip of own) if (isIP(ip) !== 0) ownAddresses.addAddress(ip, familyOf(ip))

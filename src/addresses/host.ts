@@ -2,6 +2,7 @@
 
 import { isIP } from 'node:net'
 
+/** The host of a URL or an endpoint. */
 export type Host =
   | { readonly type: 'addresses'; readonly ips: readonly string[] }
   /** Lower case, without a trailing dot. */
@@ -15,6 +16,7 @@ const LOCALHOST = /^(.+\.)?localhost$/
 /** A name whose last label is a number, and so an address in a form of inet_aton (127.1, 0x7f000001). */
 const NUMERIC = /(^|\.)(\d+|0x[0-9a-f]*)$/
 
+/** Reads a host without brackets: an IP address, a name, or a number that resolvers may take for an address. */
 export function readHost(text: string): Host {
   if (isIP(text) !== 0) return { type: 'addresses', ips: [text] }
   const name = text.toLowerCase().replace(/\.$/, '')

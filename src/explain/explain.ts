@@ -47,6 +47,7 @@ export interface ExplainModel extends Omit<TracedCheckDeps, 'entry'> {
 type Outcome = Pick<Explanation, 'result' | 'answer'> &
   Partial<Pick<Explanation, 'steps' | 'audit' | 'changes' | 'notes' | 'policies'>>
 
+/** Explains how a request is answered by the model, and why. */
 export async function explain(model: ExplainModel, request: ExplainRequest): Promise<Explanation> {
   const reached = await runInTurns(reachListener(model.ir, request))
   const place = reached.ok ? placeOf(reached.value, model) : {}

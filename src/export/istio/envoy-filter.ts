@@ -24,6 +24,7 @@ import { anyJson, filterJson } from './envoy-json.js'
 import { AUTHZ_FILTER, clusterOf, PROC_FILTER } from './names.js'
 import { type ConfigPatch, routePatches } from './route-patches.js'
 
+/** Options of the EnvoyFilter of one Gateway. */
 export interface FilterOptions {
   readonly gatehouse: ExportAddress
   readonly isSealed: boolean

@@ -12,6 +12,7 @@ import { messageJson } from '../../xds/encode/read.js'
 /** JSON of a typed message, with its "@type". */
 export const anyJson = (any: Any): JsonObject => messageJson(AnySchema, any)
 
+/** An HTTP filter in JSON. */
 export const filterJson = (filter: HttpFilter): JsonObject => messageJson(HttpFilterSchema, filter)
 
 /** google.protobuf.Duration in JSON. */

@@ -2,12 +2,14 @@
 
 import type { ExportAddress } from '../manifest.js'
 
-/** Names of Gatehouse's filters: other than Envoy's own, which Istio uses for an AuthorizationPolicy. */
+/** Name of Gatehouse's ext_authz filter; it differs from Envoy's own, which Istio uses for an AuthorizationPolicy. */
 export const AUTHZ_FILTER = 'gatehouse.ext_authz'
+/** Name of Gatehouse's ext_proc filter. */
 export const PROC_FILTER = 'gatehouse.ext_proc'
 
 /** Name of the Service without endpoints, from which no request gets a backend's answer. */
 export const CLOSED_SERVICE = 'gatehouse-closed'
+/** Port of that Service. */
 export const CLOSED_PORT = 80
 
 /** Name of the cluster that istiod makes for a port of a host. */

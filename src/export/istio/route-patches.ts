@@ -17,6 +17,7 @@ import { PROC_FILTER } from './names.js'
 /** An element of an EnvoyFilter's configPatches. */
 export type ConfigPatch = JsonObject
 
+/** Options of the patches of one Gateway. */
 export interface PatchOptions {
   readonly isSealed: boolean
   /** Name of the filter that asks Gatehouse. */
