@@ -4,11 +4,11 @@ import { errorText } from '../errors.js'
 import type { JsonObject } from '../ir/json.js'
 import type { GatewayName } from '../ir/status.js'
 import type { ObjectMirror } from '../resources/kubernetes/mirror.js'
-import { runInTurns } from '../turns.js'
+import { runInTurns, type Work } from '../turns.js'
 import type { ControllerState } from './controller.js'
 import { type Enforcement, enforcementWork } from './enforcement.js'
 import type { OpenPaths } from './open-paths.js'
-import { probeTargets } from './probe-targets.js'
+import { type ProbeTarget, probeTargets } from './probe-targets.js'
 import type { Prober } from './prober.js'
 
 export interface EnforcerDeps {
@@ -30,6 +30,7 @@ export class Enforcer {
   #known: ReadonlyMap<string, Enforcement> = new Map()
   #running: Promise<void> | undefined
   #isStale = false
+  #hasNewTargets = false
 
   constructor(deps: EnforcerDeps) {
     this.#deps = deps
@@ -39,12 +40,7 @@ export class Enforcer {
   take(state: ControllerState, openPaths: OpenPaths): void {
     this.#state = state
     this.#openPaths = openPaths
-    const { prober, gatewayOf } = this.#deps
-    prober.setTargets(
-      state.wanted.routes
-        .filter(({ problems }) => problems.length === 0)
-        .flatMap(({ route }) => probeTargets(route, gatewayOf)),
-    )
+    this.#hasNewTargets = true
     this.look()
   }
 
@@ -79,6 +75,12 @@ export class Enforcer {
     const state = this.#state
     if (state === undefined) return
     const { mirror, prober, gatewayOf, onChange } = this.#deps
+    if (this.#hasNewTargets) {
+      this.#hasNewTargets = false
+      const targets = await runInTurns(targetsWork(state, gatewayOf))
+      // Another replica may probe by now.
+      if (this.#state !== undefined) prober.setTargets(targets)
+    }
     const found = await runInTurns(
       enforcementWork(state, {
         objectOf: (key) => mirror.get(key),
@@ -95,6 +97,18 @@ export class Enforcer {
     if (now.size !== before.size || [...now].some(([key, each]) => before.get(key) !== each))
       onChange(now, before)
   }
+}
+
+function* targetsWork(
+  { wanted }: ControllerState,
+  gatewayOf: EnforcerDeps['gatewayOf'],
+): Work<readonly ProbeTarget[]> {
+  const targets: ProbeTarget[] = []
+  for (const { route, problems } of wanted.routes) {
+    if (problems.length === 0) targets.push(...probeTargets(route, gatewayOf))
+    yield
+  }
+  return targets
 }
 
 /** Returns the previous object if it says the same. */
