@@ -19,7 +19,8 @@ export interface CheckMetrics {
 }
 
 export interface CheckOptions extends FreshKeysOptions {
-  readonly table: () => Pick<AuthzTable, 'get'>
+  /** isUnfilled: nothing was read yet. */
+  readonly table: () => Pick<AuthzTable, 'get'> & { readonly isUnfilled?: boolean }
   /** Budget that the rules of one check share; default DEFAULT_BUDGET. */
   readonly ruleBudget?: BudgetLimits
   /** Absent: no header makes a request a probe. */

@@ -2,11 +2,18 @@
 // their failures are answered too.
 
 import { Authorization } from '../grpc/generated/envoy/service/auth/v3/external_auth_pb.js'
-import type { GrpcService } from '../grpc/service.js'
+import type { GrpcService, UnaryMethod } from '../grpc/service.js'
+import { GrpcError, Status } from '../grpc/status.js'
 import { createCheck } from './check.js'
 import type { CheckOptions } from './check-context.js'
 
-export const createCheckService = (options: CheckOptions): GrpcService => ({
-  name: Authorization.typeName,
-  methods: { Check: { type: 'unary', handle: createCheck(options) } },
-})
+/** Until the table is filled, calls fail with UNAVAILABLE, and Envoy asks another replica. */
+export function createCheckService(options: CheckOptions): GrpcService {
+  const check = createCheck(options)
+  const handle: UnaryMethod['handle'] = (bytes, call) => {
+    if (options.table().isUnfilled === true)
+      throw new GrpcError(Status.UNAVAILABLE, 'no resources were read yet')
+    return check(bytes, call)
+  }
+  return { name: Authorization.typeName, methods: { Check: { type: 'unary', handle } } }
+}

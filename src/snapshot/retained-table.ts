@@ -4,6 +4,8 @@
 /** The table in which a server looks up entries. */
 export interface EntryTable<Entry> {
   get(key: string): Entry | undefined
+  /** Whether it was never filled, so that an unknown key means nothing. */
+  readonly isUnfilled: boolean
 }
 
 interface Kept<Entry> {
@@ -13,7 +15,8 @@ interface Kept<Entry> {
 }
 
 export class RetainedTable<Entry> implements EntryTable<Entry> {
-  private current: EntryTable<Entry> = { get: () => undefined }
+  private current: Pick<EntryTable<Entry>, 'get'> = { get: () => undefined }
+  isUnfilled = true
   private readonly kept = new Map<string, Kept<Entry>>()
 
   get(key: string): Entry | undefined {
@@ -21,13 +24,14 @@ export class RetainedTable<Entry> implements EntryTable<Entry> {
   }
 
   /** gone: must include every key of the previous table that the new one lacks. */
-  replace(table: EntryTable<Entry>, gone: readonly string[], now: number): void {
+  replace(table: Pick<EntryTable<Entry>, 'get'>, gone: readonly string[], now: number): void {
     for (const key of gone) {
       const entry = this.current.get(key)
       if (entry !== undefined) this.kept.set(key, { entry, since: now })
     }
     for (const key of this.kept.keys()) if (table.get(key) !== undefined) this.kept.delete(key)
     this.current = table
+    this.isUnfilled = false
   }
 
   /** Drops the keys that vanished at or before that time. */

@@ -40,8 +40,12 @@ const fresh = { exp: Math.floor(Date.now() / 1000) + 600 }
 const silent = (): void => undefined
 const logger = { debug: silent, info: silent, warn: silent, error: silent }
 
-async function serve(refetchKeySet: () => Promise<KeySetFetch>): Promise<Client> {
-  const table = buildAuthzTable([entry({ jwt: jwt(available(key.jwk)) })])
+async function serve(
+  refetchKeySet: () => Promise<KeySetFetch>,
+  isUnfilled = false,
+): Promise<Client> {
+  const filled = buildAuthzTable([entry({ jwt: jwt(available(key.jwk)) })])
+  const table = { get: (name: string) => filled.get(name), isUnfilled }
   const service = createCheckService({
     table: () => table,
     refetchKeySet,
@@ -85,6 +89,12 @@ describe('over gRPC', () => {
     expect((await call(to, { headers: [bearer(`${token}A`)] })).status).toBe(401)
     expect((await call(to, {})).status).toBe(401)
     expect((await call(to, { key: 'nope' })).status).toBe(503)
+  })
+
+  test('no check is answered before resources were read: the caller is sent to another replica', async () => {
+    const to = await serve(() => Promise.resolve({ isAnswered: true, isOlder: false }), true)
+    const headers = [bearer(await sign(key, fresh))]
+    await expect(call(to, { headers })).rejects.toMatchObject({ code: 14 })
   })
 
   test('a caller that does not wait gets an error, and the next one an answer', async () => {
