@@ -133,11 +133,33 @@ describe('an event stream', () => {
     expect(count()).toBeLessThan(10)
   })
 
-  test('whose client leaves in the middle of an event sends no more of it', async () => {
-    const { processor, count, end } = await replying(EVENTS)
-    setImmediate(end)
-    await processor.responseBody(part(`data: ${result('secret '.repeat(1_000_000))}\n\n`))
-    expect(count()).toBe(0)
+  test('whose client leaves in any turn sends no more of its event, and asks no webhook about it', async () => {
+    const whole = `data: ${result('secret '.repeat(250_000))}\n\n`
+    const states = new Set<string>()
+    for (let turns = 1; !states.has('whole'); turns += 2) {
+      const asked: { isLeft: boolean }[] = []
+      const { processor, sent, end } = await replying(
+        EVENTS,
+        { maxBodyBytes: 1 << 24 },
+        async (call) => {
+          if (call.phase === 'response') asked.push({ isLeft: call.signal.aborted })
+          return masking(call)
+        },
+      )
+      let left = turns
+      const turn = (): void => {
+        if (left === 0) return end()
+        left -= 1
+        setImmediate(turn)
+      }
+      setImmediate(turn)
+      await processor.responseBody(part(whole))
+      expect(asked).not.toContainEqual({ isLeft: true })
+      const isWhole = sent.response.length > 0 && processor.isDone()
+      states.add(isWhole ? 'whole' : asked.length > 0 ? 'left after the question' : 'left before')
+      if (!isWhole) expect(sent.response.endsWith('\n\n')).toBe(false)
+    }
+    expect(states).toEqual(new Set(['left before', 'left after the question', 'whole']))
   })
 })
 
