@@ -1,5 +1,5 @@
 // Applies the policies of a Gateway and its ListenerSets as defaults for their routes (decision 25b). A nearer policy
-// replaces a field, a member of traffic or backend.ai, of all farther ones; nearest are the route's own, then the
+// replaces a field, a member of traffic, backend.ai or backend.mcp, of all farther ones; nearest are the route's own, then the
 // listener's, then the ListenerSet's, then the Gateway's.
 
 import type { GatewayName } from '../../ir/status.js'
@@ -207,7 +207,11 @@ export function fieldsOf({ traffic, backend }: ProxyPolicySpec): readonly string
     Object.entries(object).flatMap(([name, value]) =>
       value === undefined ? [] : [`${path}.${name}`],
     )
-  return [...members(traffic ?? {}, 'traffic'), ...members(backend?.ai ?? {}, 'backend.ai')]
+  return [
+    ...members(traffic ?? {}, 'traffic'),
+    ...members(backend?.ai ?? {}, 'backend.ai'),
+    ...members(backend?.mcp ?? {}, 'backend.mcp'),
+  ]
 }
 
 /** Removes replaced fields. A broken policy stays broken whichever fields remain, as its intent is unknown. */
@@ -236,6 +240,9 @@ function specWithout(
   return {
     ...spec,
     ...(traffic === undefined ? {} : { traffic: rest(traffic, 'traffic') }),
-    ...(backend?.ai === undefined ? {} : { backend: { ai: rest(backend.ai, 'backend.ai') } }),
+    backend: {
+      ...(backend?.ai === undefined ? {} : { ai: rest(backend.ai, 'backend.ai') }),
+      ...(backend?.mcp === undefined ? {} : { mcp: rest(backend.mcp, 'backend.mcp') }),
+    },
   }
 }
