@@ -149,11 +149,12 @@ interface AnswerParts extends AdminOptions, Omit<PageContext, 'query'> {
 }
 
 async function answer(request: IncomingMessage, parts: AnswerParts): Promise<PageAnswer> {
-  const { address, pages, token, explain } = parts
-  const refusal = foreign(request, address)
-  if (refusal !== undefined) return textAnswer(403, refusal)
+  const { pages, token, explain } = parts
   const [path = '/', query = ''] = (request.url ?? '/').split('?')
   const isExplain = pages === 'all' && path === EXPLAIN
+  const isPrivate = isExplain || Object.hasOwn(PRIVATE, path)
+  const refusal = foreign(request, isPrivate, parts)
+  if (refusal !== undefined) return textAnswer(403, refusal)
   const isRead = ['GET', 'HEAD'].includes(request.method ?? '')
   if (!isRead && !(isExplain && request.method === 'POST'))
     return isExplain ? EXPLAIN_METHODS : textAnswer(405, 'GET or HEAD only')
@@ -161,26 +162,37 @@ async function answer(request: IncomingMessage, parts: AnswerParts): Promise<Pag
   const page = Object.hasOwn(served, path) ? served[path] : undefined
   if (page === undefined && !isExplain)
     return textAnswer(404, `not found; there is ${Object.keys(served).join(' ')}`)
-  if (token !== undefined && (isExplain || Object.hasOwn(PRIVATE, path))) {
+  if (token !== undefined && isPrivate) {
     if (!(await token.isGiven(request.headers.authorization))) return MISSING_TOKEN
   }
   return page === undefined ? explain(request, query) : page({ ...parts, query })
 }
 
 /**
- * Returns why a request that a browser makes for another site is rejected. On loopback the Host must be local as well:
- * to the browser, a foreign name that resolves to 127.0.0.1 (DNS rebinding) would otherwise be same-origin.
+ * Returns why a request that a browser makes for another site is rejected. A foreign name that resolves to the admin
+ * address (DNS rebinding) is same-origin to the browser, so only names that no attacker can own are allowed: on
+ * loopback everywhere, elsewhere on pages that show resources and require no token.
  */
-function foreign(request: IncomingMessage, address: ServerAddress): string | undefined {
+function foreign(
+  request: IncomingMessage,
+  isPrivate: boolean,
+  { address, token }: AdminOptions,
+): string | undefined {
   const { origin, host = '', 'sec-fetch-site': site } = request.headers
   if (site === 'cross-site' || site === 'same-site') return 'requests of other sites are refused'
   if (origin !== undefined && origin !== `http://${host}`)
     return 'requests of other origins are refused'
-  const name = host.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1')
-  const local = name === 'localhost' || isIP(name) !== 0
-  return isLoopback(address) && !local
-    ? 'expected the Host header to be localhost or an IP address'
+  if (isLocal(host)) return undefined
+  if (isLoopback(address)) return 'expected the Host header to be localhost or an IP address'
+  return isPrivate && token === undefined && address.type === 'tcp'
+    ? 'expected the Host header to be localhost or an IP address; open the page by its address, or set --admin-token-file'
     : undefined
+}
+
+/** Whether the Host names no domain that can be registered: localhost, a name below it, or an IP address. */
+function isLocal(host: string): boolean {
+  const name = host.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1')
+  return /^(?:[\w.-]+\.)?localhost$/i.test(name) || isIP(name) !== 0
 }
 
 const hashOf = (text: string): string =>

@@ -187,6 +187,39 @@ describe('refuses', () => {
     expect(await getWithHeaders(`${base}/status`, { host: 'evil.example' })).toBe(403)
     expect(await getWithHeaders(`${base}/status`, { host: 'localhost:18001' })).toBe(200)
     expect(await getWithHeaders(`${base}/status`, { host: '[::1]:18001' })).toBe(200)
+    expect(await getWithHeaders(`${base}/status`, { host: 'gatehouse.localhost' })).toBe(200)
+    expect(await getWithHeaders(`${base}/status`, { host: 'evil-localhost' })).toBe(403)
+  })
+
+  describe('a foreign Host on every address, which a port that is published on loopback leads to', () => {
+    const EVERY = { type: 'tcp', host: '0.0.0.0', port: 0 } as const
+    const names = (host: string) => ({ host })
+
+    test('on pages that show resources', async () => {
+      const base = await start({}, { address: EVERY })
+      const pages = [...PAGES, '/events', '/explain']
+      const refused = pages.map(() => 403)
+      expect(await statusesOf(base, pages, names('evil.example:18001'))).toEqual(refused)
+      expect(await statusesOf(base, pages, names('localhost.evil.example'))).toEqual(refused)
+      expect(await statusesOf(base, PAGES, names('localhost:18001'))).toEqual([200, 200, 200])
+      expect(await statusesOf(base, PAGES, names('10.0.0.7:18001'))).toEqual([200, 200, 200])
+    })
+
+    test('but not probes, which are called by the name of a Service', async () => {
+      const base = await start({}, { address: EVERY })
+      const host = names('gatehouse.gatehouse.svc:18001')
+      expect(await statusesOf(base, PROBES, host)).toEqual([200, 200, 200])
+    })
+
+    test('but not where a token is required, which browsers keep for one name', async () => {
+      const file = join(await mkdtemp(join(tmpdir(), 'admin-')), 'token')
+      const base = await start({}, { address: EVERY, token: await openTokenFile(file) })
+      const token = (await readFile(file, 'utf8')).trim()
+      const host = names('gatehouse.example')
+      expect(await statusesOf(base, PAGES, host)).toEqual([401, 401, 401])
+      const headers = { ...host, authorization: `Bearer ${token}` }
+      expect(await statusesOf(base, PAGES, headers)).toEqual([200, 200, 200])
+    })
   })
 
   test('what a browser asks for on behalf of another site', async () => {
