@@ -40,7 +40,10 @@ export function callbackReply(context: RelayContext, request: RelayRequest): Rep
   ]
   const refused = (error: string, description: string): Reply =>
     clientErrorReply(relay, login, { error, description }, cookies)
-  if (!isOfProvider(context, parameters.get('iss')))
+  const iss = parameters.get('iss')
+  if (iss === undefined && relay.provider === undefined)
+    return refused('temporarily_unavailable', 'the identity provider has not been reached yet')
+  if (!isOfProvider(context, iss))
     return refused('server_error', 'the answer is of another identity provider')
   const [error, code] = [parameters.get('error'), parameters.get('code')]
   if (error !== undefined)
@@ -72,6 +75,6 @@ function isOfThisBrowser(
   return own.length === expected.length && timingSafeEqual(own, expected)
 }
 
-/** Whether the answer comes from the configured provider (RFC 9207 section 2.4). */
+/** Whether the answer comes from the configured provider (RFC 9207 section 2.4). An unknown one may send iss. */
 const isOfProvider = ({ relay }: RelayContext, iss: string | undefined): boolean =>
-  iss === undefined ? relay.provider?.sendsIss !== true : iss === relay.providerIssuer
+  iss === undefined ? relay.provider?.sendsIss === false : iss === relay.providerIssuer

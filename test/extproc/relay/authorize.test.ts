@@ -412,6 +412,22 @@ describe('the answer of the provider', () => {
     ).toBe('server_error')
   })
 
+  test('needs iss while it is unknown whether the provider sends it', async () => {
+    const world = createWorld()
+    const back = async (change: Readonly<Record<string, string | undefined>>) => {
+      const browser = new Browser()
+      const { provider } = createWorld().relay
+      Object.assign(world.relay, { provider })
+      const login = await approve(world, browser, authorization(await register(world)))
+      Reflect.deleteProperty(world.relay, 'provider')
+      return locationOf(await comeBack(world, browser, login, change))
+    }
+    const refused = await back({ iss: undefined })
+    expect(query(refused)).toMatchObject({ error: 'temporarily_unavailable' })
+    expect(refused.searchParams.has('code')).toBe(false)
+    expect((await back({})).searchParams.has('code')).toBe(true)
+  })
+
   test.each(['state=a&state=b', '', 'state=made-up&code=c'])(
     '%j is not redirected',
     async (asked) => {
