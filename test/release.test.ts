@@ -2,9 +2,10 @@
 // packages.
 
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { parse } from 'yaml'
 import { judgeVersion, parseVersion, PINNED_VERSION } from '../src/envoy/version.js'
 
@@ -87,4 +88,111 @@ test('the workflows take actions by their commit, and say its version', () => {
   expect(uses.length).toBeGreaterThan(5)
   for (const line of uses)
     expect(line).toMatch(/^uses: [\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/)
+})
+
+describe('what the release workflow attaches', () => {
+  interface Workflow {
+    readonly jobs: { readonly release: { readonly steps: readonly Step[] } }
+  }
+  interface Step {
+    readonly name?: string
+    readonly run?: string
+    readonly with?: { readonly tags?: string; readonly 'subject-path'?: string }
+  }
+  const { steps } = (parse(read('.github/workflows/release.yml')) as Workflow).jobs.release
+  const scriptOf = (name: string): string =>
+    steps.find((step) => step.name === name)?.run ?? `expected the step ${name}`
+
+  function temporaryFolder(): string {
+    const folder = mkdtempSync(join(tmpdir(), 'release-'))
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+    return folder
+  }
+
+  /** A checkout whose changelog ends its version, as at a tag. */
+  function checkout(changelog: string): string {
+    const folder = temporaryFolder()
+    for (const part of ['deploy', 'package.json', 'scripts/release.mjs'])
+      cpSync(join(ROOT, part), join(folder, part), { recursive: true })
+    writeFileSync(join(folder, 'CHANGELOG.md'), changelog)
+    return folder
+  }
+
+  /** Runs the steps up to that one as a runner does, and returns the environment that they leave to later steps. */
+  function runSteps(folder: string): Readonly<Record<string, string>> {
+    const file = join(folder, 'environment')
+    const github = {
+      GITHUB_ENV: file,
+      GITHUB_REF_NAME: `v${manifest.version}`,
+      GITHUB_REPOSITORY: 'Some/Fork',
+      GITHUB_REPOSITORY_OWNER: 'Some',
+      GITHUB_SERVER_URL: 'https://git.example',
+    }
+    const run = (name: string, env: Readonly<Record<string, string>>): void => {
+      const options = { cwd: folder, env: { ...process.env, ...github, ...env } }
+      execFileSync('bash', ['-e', '-c', scriptOf(name)], { ...options, stdio: 'pipe' })
+    }
+    run('Names', {})
+    const lines = readFileSync(file, 'utf8').trim().split('\n')
+    const env = Object.fromEntries(lines.map((line) => line.split('=') as [string, string]))
+    run('The tag is the version of the package and of the chart', env)
+    run('The chart and the manifests with the image, and the notes', env)
+    return env
+  }
+
+  const CHANGELOG = `# Changelog
+
+## ${manifest.version} - 2026-01-02
+
+- A [page](docs/rules.md) and [another](https://elsewhere.example/).
+
+## 0.0.1 - 2025-01-02
+
+- Old.
+`
+
+  test('the chart and the manifests name the image that is pushed', () => {
+    const folder = checkout(CHANGELOG)
+    const env = runSteps(folder)
+    const tags = steps.flatMap((step) => step.with?.tags ?? [])
+    const pushed = tags.map((tag) =>
+      tag.replace(/\$\{\{ env\.(\w+) \}\}/g, (_, name: string) => env[name] ?? ''),
+    )
+    expect(pushed).toEqual([`ghcr.io/some/fork:${manifest.version}`])
+    const release = (path: string): string => readFileSync(join(folder, 'release', path), 'utf8')
+    const { image } = parse(release('gatehouse/values.yaml')) as {
+      image: { repository: string; tag: string; digest: string }
+    }
+    const { appVersion } = parse(release('gatehouse/Chart.yaml')) as { appVersion: string }
+    expect([image.tag, image.digest]).toEqual(['', ''])
+    expect(release('gatehouse/README.md')).toContain(`\`"${image.repository}"\``)
+    expect(release('gatehouse/templates/_helpers.tpl')).toContain(
+      '{{ .repository }}:{{ .tag | default $.Chart.AppVersion }}',
+    )
+    expect([`${image.repository}:${appVersion}`]).toEqual(pushed)
+    const images = [...release('kubernetes.yaml').matchAll(/^ +image: (.*)$/gm)]
+    expect(images.map(([, name]) => name)).toEqual(pushed)
+  })
+
+  test('the notes are the section of the version, with links into its sources', () => {
+    const folder = checkout(CHANGELOG)
+    runSteps(folder)
+    const source = `https://git.example/Some/Fork/blob/v${manifest.version}`
+    expect(readFileSync(join(folder, 'release/notes.md'), 'utf8')).toBe(
+      `- A [page](${source}/docs/rules.md) and [another](https://elsewhere.example/).\n`,
+    )
+  })
+
+  test('a changelog without that section ends the release', () => {
+    const folder = checkout('# Changelog\n\n## Unreleased\n\n- Something.\n')
+    expect(() => runSteps(folder)).toThrow(`expected a section "## ${manifest.version} - DATE"`)
+  })
+
+  test('every attached file has an attestation', () => {
+    const attached = /--notes-file \S+ \\\n(.*)/.exec(scriptOf('Release'))?.[1] ?? ''
+    const files = attached.replaceAll('"', '').replaceAll('$VERSION', '${{ env.VERSION }}')
+    const attested = steps.flatMap((step) => step.with?.['subject-path']?.trim().split('\n') ?? [])
+    expect(attested).toHaveLength(3)
+    expect(attested).toEqual(files.match(/\S*\$\{\{.*?\}\}\S*|\S+/g))
+  })
 })
