@@ -226,6 +226,7 @@ function createStream<Request>(
       return withoutSecrets(snapshot)
     },
     clustersOf: (version) => options.cache.sentClusters.find(peer.cluster, version),
+    goOn: (answer) => turns.goOn(answer),
     write: (push, sent) => {
       turns.spend(push.resources.length)
       outgoing.send(encode(push), sent)

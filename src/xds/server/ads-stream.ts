@@ -45,6 +45,8 @@ export interface StreamOptions {
   readonly protocol: Protocol
   /** Returns the current snapshot; undefined if there is none yet. */
   snapshot(): NodeSnapshot | undefined
+  /** Runs the answer to a request, now or in a later turn; default: now. A request of thousands of names takes long. */
+  goOn?(answer: () => void): void
   /** Writes a response; calls sent when there is room for more. */
   write(push: Push, sent: () => void): void
   /** State of the world: returns the clusters of a version that this Envoy may have from an earlier stream. */
@@ -89,7 +91,8 @@ export class AdsStream {
       this.#forgetEndpointsOf(this.#types.get(CLUSTER_TYPE)?.delivery.underWay() ?? [])
     if (type.subscription.names.size > MAX_NAMES)
       throw new Error(`more than ${MAX_NAMES} names of one type are asked for`)
-    this.push()
+    if (this.#options.goOn === undefined) this.push()
+    else this.#options.goOn(() => this.push())
   }
 
   /** Sends what is due, one response at a time; called on every change. */

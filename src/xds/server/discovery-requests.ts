@@ -5,7 +5,6 @@ import type {
   DiscoveryRequest,
 } from '../../grpc/generated/envoy/service/discovery/v3/discovery_pb.js'
 import type { StreamRequest } from './ads-stream.js'
-import type { TypeStream } from './type-stream.js'
 
 /** State of the world: the request has the complete list of names. */
 export const subscribeToWorld = (request: DiscoveryRequest): StreamRequest => ({
@@ -31,12 +30,11 @@ export const subscribeToChanges = (request: DeltaDiscoveryRequest): StreamReques
     // Still wanted by the wildcard: Envoy has dropped it and must receive it again.
     const again = go.filter((name) => type.subscription.wants(name))
     type.delivery.forget(again)
-    if (first || come.length + again.length > 0) ask(type, [...come, ...again])
+    if (first) type.ask(type.subscription.names)
+    else if (come.length + again.length > 0)
+      type.ask(new Set([...come, ...again].filter((name) => name !== '*')))
   },
 })
-
-const ask = (type: TypeStream, names: readonly string[]): void =>
-  type.ask(names.filter((name) => name !== '*'))
 
 const common = (request: DiscoveryRequest | DeltaDiscoveryRequest) => ({
   typeUrl: request.typeUrl,

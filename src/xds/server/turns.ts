@@ -21,6 +21,12 @@ export class Turns {
     return isNow
   }
 
+  /** Runs the rest of the running job now if this turn has time left; otherwise queues it, as a job of its own. */
+  goOn(rest: () => void): void {
+    if (this.#units < MOST) rest()
+    else this.#waiting.push(rest)
+  }
+
   /** Adds units for the running job to its fixed cost. */
   spend(units: number): void {
     this.#units += units

@@ -56,6 +56,8 @@ const namesOf = memo((resources: readonly EncodedResource[]): readonly string[] 
   resources.map(({ name }) => name),
 )
 
+const NO_NAMES: ReadonlySet<string> = new Set()
+
 export class TypeStream {
   readonly subscription: Subscription
   readonly delivery: Delivery
@@ -66,7 +68,7 @@ export class TypeStream {
   /** The last result of wanted(). */
   #named: Named | undefined
   /** Names that an incremental client requested and that may not exist. */
-  readonly #asked = new Set<string>()
+  #asked = NO_NAMES
 
   constructor(
     readonly typeUrl: string,
@@ -76,8 +78,8 @@ export class TypeStream {
     this.delivery = new Delivery(protocol === 'incremental' || !this.#isComplete())
   }
 
-  ask(names: Iterable<string>): void {
-    for (const name of names) this.#asked.add(name)
+  ask(names: ReadonlySet<string>): void {
+    this.#asked = this.#asked.size === 0 ? names : new Set([...this.#asked, ...names])
     this.owed = true
   }
 
@@ -90,9 +92,14 @@ export class TypeStream {
     if (wildcard) return all
     if (this.#named?.all === all && this.#named.names === names) return this.#named.wanted
     const wanted = namedIn(all)(names)
-    if (wanted === all && names.size === all.size) this.subscription.share(nameSet(all))
+    if (wanted === all && names.size === all.size) this.#share(nameSet(all))
     this.#named = { all, names: this.subscription.names, wanted }
     return wanted
+  }
+
+  #share(names: ReadonlySet<string>): void {
+    if (this.#asked === this.subscription.names) this.#asked = names
+    this.subscription.share(names)
   }
 
   /** Returns the next response; undefined if none is due. */
@@ -136,7 +143,7 @@ export class TypeStream {
   ): Push {
     this.owed = false
     this.nonce = nonce
-    this.#asked.clear()
+    this.#asked = NO_NAMES
     const names = namesOf(resources)
     const { isEmpty } = this.delivery
     const fresh = isEmpty ? names : names.filter((name) => !this.delivery.holds(name))
@@ -152,7 +159,9 @@ export class TypeStream {
   }
 
   #withMissing(removed: readonly string[], wanted: ResourceMap): readonly string[] {
-    const missing = [...this.#asked].filter((name) => !wanted.has(name))
+    const { wildcard, names } = this.subscription
+    const hasAll = !wildcard && this.#asked === names && wanted.size === names.size
+    const missing = hasAll ? [] : [...this.#asked].filter((name) => !wanted.has(name))
     return [...new Set([...removed, ...missing])].sort()
   }
 }

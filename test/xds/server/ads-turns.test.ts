@@ -1,7 +1,8 @@
 // A hundred Envoys that connect or receive a change: each gets all of it, but not within one turn of the event loop.
 
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
-import { CLUSTER_TYPE } from '../../../src/xds/encode/type-urls.js'
+import { CLUSTER_TYPE, ENDPOINT_TYPE } from '../../../src/xds/encode/type-urls.js'
+import { AdsStream } from '../../../src/xds/server/ads-stream.js'
 import { type AdsHarness, node, startAds, takeDelta } from './ads-harness.js'
 
 let ads: AdsHarness | undefined
@@ -56,4 +57,25 @@ test('Envoys that come at once for thousands of resources are answered in turns,
   const counts = [...sentIn.values()]
   expect(counts.reduce((sum, count) => sum + count, 0)).toBe(ENVOYS)
   expect(Math.max(...counts)).toBeLessThanOrEqual(2)
+})
+
+test('a request with thousands of names is taken in one turn and answered in a later one', async () => {
+  const names = [...Array(4_000).keys()].map((index) => `c${String(index)}`)
+  const steps: string[] = []
+  const server = await startAds(true, () => void steps.push('answered'))
+  ads = server
+  const handle = vi.spyOn(AdsStream.prototype, 'handle').mockImplementation(function (
+    this: AdsStream,
+    request,
+  ) {
+    handle.mockRestore()
+    this.handle(request)
+    steps.push('taken')
+    setImmediate(() => steps.push('another turn'))
+  })
+  server.publish({ endpoints: names.map((name) => `${name}=1`) })
+  const stream = server.envoy.delta()
+  stream.ask(ENDPOINT_TYPE, { node, resourceNamesSubscribe: names })
+  await takeDelta(stream)
+  expect(steps).toEqual(['taken', 'another turn', 'answered'])
 })

@@ -37,6 +37,22 @@ test('a large job is the last of its turn', async () => {
   expect(done).toEqual(['large', 'large', 'small'])
 })
 
+test('the rest of a large job has a later turn, and the rest of a small one this turn', async () => {
+  const turns = new Turns()
+  const done: string[] = []
+  const inTwo = (name: string, units: number) => (): void => {
+    done.push(name)
+    turns.spend(units)
+    turns.goOn(() => done.push(`rest of ${name}`))
+  }
+  turns.run(inTwo('small', 1))
+  turns.run(inTwo('large', 5_000))
+  turns.run(inTwo('next', 1))
+  expect(done).toEqual(['small', 'rest of small', 'large'])
+  await nextTurn()
+  expect(done.slice(3)).toEqual(['rest of large', 'next', 'rest of next'])
+})
+
 test('when a turn has passed there is time again', async () => {
   const turns = new Turns()
   turns.run(() => turns.spend(5_000))
