@@ -119,10 +119,7 @@ function conclude(
       by: { rule: verdict.rule, tool: verdict.tool, token, mcp },
     }
   const listRequest = mcp && listRequestOf(entry, caller, mcp)
-  const cookie =
-    token !== undefined && entry.entry.isRelay === true
-      ? withoutOwnCookies(request.headers.get('cookie'))
-      : undefined
+  const cookie = withoutOwnCookies(request.headers.get('cookie'))
   const values = entry.values && valuesOf(context, entry, entry.values, caller)
   if (mcp === undefined && cookie === undefined && values === undefined) return letIn(entry, token)
   return {

@@ -115,7 +115,6 @@ function* compileOne(entry: AuthzEntry, known: CompiledProviders): Work<Compiled
       ...(entry.allowedOrigins === undefined ? [] : ['origin']),
       ...(readsMcp ? [...MCP_HEADERS, PARTIAL_BODY_HEADER] : []),
       ...(values?.requestAdd.map(({ name }) => name) ?? []),
-      ...(entry.isRelay === true ? ['cookie'] : []),
     ]),
     readsSource: reads.some(({ roots }) => roots.has('source')),
     readsMcp,
@@ -123,7 +122,7 @@ function* compileOne(entry: AuthzEntry, known: CompiledProviders): Work<Compiled
 }
 
 function headersOf(reads: readonly Reads[], more: readonly string[]): HeaderNames {
-  const own = ['authorization', 'x-forwarded-proto', ...more]
+  const own = ['authorization', 'cookie', 'x-forwarded-proto', ...more]
   const read = reads.map(({ requestHeaders }) => requestHeaders)
   return new HeaderNames(
     read.includes('all') ? 'all' : [...own, ...read.flatMap((names) => [...names])],

@@ -1,4 +1,5 @@
-// Removes the cookies of a relay, which are for the gateway alone, from the Cookie that the backend gets.
+// Removes the cookies of a relay, which are for the gateway alone, from the Cookie that the backend gets. A
+// browser sends them to every route of the relay's host.
 
 import { RELAY_COOKIE } from '../ir/names.js'
 

@@ -25,8 +25,6 @@ export interface AuthzEntry {
   readonly authorization?: Authorization
   /** Origins of web pages that may call; other Origins get 403. Absent: Origin is not checked. */
   readonly allowedOrigins?: readonly string[]
-  /** Set on routes of a relay: its own cookies are removed from requests to the backend. */
-  readonly isRelay?: true
   /** On a sealed route of a mesh: the mark for allowed requests. Never logged or dumped. */
   readonly seal?: string
   /** Keys of the route's keyed rate limits; absent: none is keyed. */

@@ -4,6 +4,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Backend, startBackend } from '../support/backend.js'
 import { bearer, send } from '../support/http.js'
+import { jwt, sign } from '../support/protected-stack.js'
 import {
   exchangeAt,
   logInAt,
@@ -12,9 +13,13 @@ import {
   type Tokens,
 } from '../support/relay-login.js'
 import { type RelayStack, startRelayStack } from '../support/relay-stack.js'
+import { allow, httpRoute, proxyPolicy, rule } from '../support/resources.js'
+import { newKey } from '../support/tokens.js'
 
 const KEY = 'MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY'
 const CLIENT_SECRET = 'secret-of-the-relays-client'
+
+const key = await newKey('k1')
 
 let backend: Backend
 let world: RelayStack
@@ -31,6 +36,7 @@ beforeAll(async () => {
       secret('relay-key', KEY),
       // Named by a policy of another route, where nobody logs in.
       secret('idp-client', CLIENT_SECRET),
+      ...otherRoutes(),
     ],
   })
   const { origin } = world.stack
@@ -48,6 +54,16 @@ afterAll(async () => {
   await world.close()
   await backend.close()
 })
+
+/** Routes of the same host that relay nothing: browsers send them the relay's cookies as well. */
+const otherRoutes = (): readonly object[] => [
+  ...['plain', 'optional', 'rules'].map((name) =>
+    httpRoute(name, { rules: [rule(`/${name}`, 'everything')] }),
+  ),
+  proxyPolicy('plain', 'plain', { jwtAuthentication: jwt([key]) }),
+  proxyPolicy('optional', 'optional', { jwtAuthentication: jwt([key], { mode: 'Optional' }) }),
+  proxyPolicy('rules', 'rules', { authorization: allow('request.method == "GET"') }),
+]
 
 const secret = (name: string, value: string): object => ({
   apiVersion: 'v1',
@@ -120,3 +136,16 @@ test('nothing of it reaches the backend, and cookies of others do', () => {
   expect(found(JSON.stringify(request))).toEqual([])
   expect(request?.headers['cookie']).toBe('a=b; c=d')
 })
+
+test.each(['/plain', '/optional', '/rules'])(
+  'no cookie of it reaches the backend of %s, a route beside it that a check protects',
+  async (path) => {
+    const token = path === '/plain' ? bearer(await sign(key)) : {}
+    const answer = await send(world.stack.origin, path, {
+      headers: { ...token, cookie: `a=b; ${cookies()}; c=d` },
+    })
+    expect(answer.status).toBe(200)
+    const request = backend.requests.find(({ url }) => url === path)
+    expect(request?.headers['cookie']).toBe('a=b; c=d')
+  },
+)

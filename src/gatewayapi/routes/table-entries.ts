@@ -56,7 +56,6 @@ export function authzEntryOf(input: RuleInput, paths: readonly PathMatch[]): rea
             ...(mcp.spec.allowedOrigins === undefined
               ? {}
               : { allowedOrigins: mcp.spec.allowedOrigins }),
-            ...(mcp.relay === undefined ? {} : { isRelay: true as const }),
             challenge: {
               paths: mcpPathsOf(mcp, input.route.spec),
               details: mcp.spec.challengeDetails,
