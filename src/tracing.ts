@@ -9,6 +9,8 @@ export type SpanAttributes = Readonly<
 export interface TraceSpan {
   /** Value of the traceparent header for calls within this span. */
   readonly traceparent: string
+  /** Value of the tracestate header beside it; "": none. */
+  readonly tracestate: string
   /** Whether the span is exported; if not, its attributes need not be computed. */
   readonly isRecording: boolean
   set(attributes: SpanAttributes): void
@@ -16,10 +18,16 @@ export interface TraceSpan {
   end(error?: string): void
 }
 
-export interface SpanStart {
-  readonly kind: 'server' | 'client' | 'internal'
+/** The place in a trace that a caller sent. */
+export interface SentContext {
   /** A traceparent header; absent or invalid: the span begins a trace. */
   readonly parent?: string | undefined
+  /** The tracestate header that came with it. Without a valid parent it means nothing. */
+  readonly state?: string | undefined
+}
+
+export interface SpanStart extends SentContext {
+  readonly kind: 'server' | 'client' | 'internal'
   /** When it began, in milliseconds of performance.now(); absent: now. */
   readonly startedAt?: number
 }
@@ -28,15 +36,40 @@ export interface Tracer {
   start(name: string, options: SpanStart): TraceSpan
 }
 
-/** The trace that a request's spans belong to. */
-export interface Trace {
+/** The trace that a request's spans belong to, as Envoy sent it with its call. */
+export interface Trace extends SentContext {
   readonly tracer: Tracer
-  /** The traceparent that Envoy sent with its call. */
-  readonly parent: string | undefined
 }
 
 /** The header that carries the context of a trace (W3C Trace Context). */
 export const TRACEPARENT = 'traceparent'
+
+/** The header with what vendors add to that context. */
+export const TRACESTATE = 'tracestate'
+
+/** Reads both headers. values: returns all values of a header. */
+export function sentContext(values: (name: string) => readonly string[]): SentContext {
+  const states = values(TRACESTATE)
+  return {
+    parent: values(TRACEPARENT)[0],
+    state: states.length === 0 ? undefined : states.join(','),
+  }
+}
+
+/** Returns the context for calls that have this span as their parent. */
+export const contextWithin = ({ traceparent, tracestate }: TraceSpan): SentContext => ({
+  parent: traceparent,
+  state: tracestate,
+})
+
+/** Returns the headers that pass on the context of a span. */
+export const contextHeaders = ({
+  traceparent,
+  tracestate,
+}: TraceSpan): Readonly<Record<string, string>> => ({
+  [TRACEPARENT]: traceparent,
+  ...(tracestate !== '' && { [TRACESTATE]: tracestate }),
+})
 
 export interface TraceContext {
   readonly traceId: string

@@ -2,7 +2,13 @@
 
 import { hider, type RequestFacts } from '../decision-log.js'
 import type { AuthzEntry } from '../ir/authz-entry.js'
-import { type SpanAttributes, TRACEPARENT, type Tracer } from '../tracing.js'
+import {
+  sentContext,
+  type SpanAttributes,
+  TRACEPARENT,
+  type Tracer,
+  TRACESTATE,
+} from '../tracing.js'
 import type { CheckCall } from './check-context.js'
 import { openCheckRequest, readCheckRequest } from './check-request.js'
 import type { Decision } from './decision.js'
@@ -11,7 +17,7 @@ import { HeaderNames } from './header-names.js'
 
 const NAME = 'gatehouse.check'
 const HEADERS = new HeaderNames([
-  ...[TRACEPARENT, 'x-request-id', 'authorization', 'proxy-authorization', 'cookie'],
+  ...[TRACEPARENT, TRACESTATE, 'x-request-id', 'authorization', 'proxy-authorization', 'cookie'],
   ...['mcp-method', 'mcp-name', 'mcp-protocol-version'],
 ])
 
@@ -30,10 +36,11 @@ export function traceCheck(
   entry: AuthzEntry | undefined,
   decision: Decision,
 ): void {
-  const [sent] = call.metadata?.(TRACEPARENT) ?? []
   const request = readCheckRequest(openCheckRequest(bytes), HEADERS)
-  const parent = sent ?? oneOf(request.headers.get(TRACEPARENT))
-  const span = tracer.start(NAME, { kind: 'server', parent, startedAt: start })
+  const ofEnvoy = sentContext((name) => call.metadata?.(name) ?? [])
+  const sent =
+    ofEnvoy.parent === undefined ? sentContext((name) => allOf(request.headers.get(name))) : ofEnvoy
+  const span = tracer.start(NAME, { ...sent, kind: 'server', startedAt: start })
   const isFault = decision.type === 'reply' && decision.reply.status >= 500
   if (span.isRecording) {
     const facts = { ...request, pathAndQuery: request.path }
@@ -41,6 +48,9 @@ export function traceCheck(
   }
   span.end(isFault ? decision.reason : undefined)
 }
+
+const allOf = (value: string | readonly string[] | undefined): readonly string[] =>
+  value === undefined ? [] : typeof value === 'string' ? [value] : value
 
 const oneOf = (value: string | readonly string[] | undefined): string | undefined =>
   typeof value === 'string' ? value : undefined

@@ -12,7 +12,7 @@ import type { Logger } from '../logger.js'
 import type { ProbeSigns } from '../probes/probe-signs.js'
 import type { CallRemote } from '../remote/http-call.js'
 import { tracedCall } from '../remote/traced-call.js'
-import { type Trace, TRACEPARENT, type Tracer } from '../tracing.js'
+import { sentContext, type Trace, type Tracer } from '../tracing.js'
 import { createGuardAudit } from './guard/guard-audit.js'
 import { createGuardProcessor } from './guard/guard-processor.js'
 import { createListsProcessor } from './lists/lists-processor.js'
@@ -129,12 +129,12 @@ const guardDepsOf = (deps: ProcessServiceDeps, limit: LogLimit): GuardDeps => ({
 })
 
 function traceOf(call: StreamCall, tracer: Tracer | undefined): Trace | undefined {
-  return tracer && { tracer, parent: call.metadata(TRACEPARENT)[0] }
+  return tracer && { tracer, ...sentContext((name) => call.metadata(name)) }
 }
 
 /** Traces calls to the provider as parts of the request; not those for clients' documents, which requests share. */
-function tracedParts(parts: ProcessorDeps, { tracer, parent }: Trace): ProcessorDeps {
-  const callRemote = tracedCall(() => tracer, parts.callRemote, parent)
+function tracedParts(parts: ProcessorDeps, { tracer, ...sent }: Trace): ProcessorDeps {
+  const callRemote = tracedCall(() => tracer, parts.callRemote, sent)
   return { ...parts, callRemote, relay: { ...parts.relay, callRemote } }
 }
 

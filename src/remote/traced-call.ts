@@ -1,18 +1,22 @@
 // Creates a client span for each call to a remote target, and passes the trace context on.
 
-import { type SpanAttributes, TRACEPARENT, type Tracer } from '../tracing.js'
+import { contextHeaders, type SentContext, type SpanAttributes, type Tracer } from '../tracing.js'
 import type { CallRemote } from './http-call.js'
 
-/** tracer: read at each call; undefined: nothing is traced. parent: the traceparent of the calls' parent span. */
+/** tracer: read at each call; undefined: nothing is traced. within: the context of the calls' parent span. */
 export const tracedCall =
-  (tracer: () => Tracer | undefined, callRemote: CallRemote, parent?: string): CallRemote =>
+  (
+    tracer: () => Tracer | undefined,
+    callRemote: CallRemote,
+    within: SentContext = {},
+  ): CallRemote =>
   async (target, request) => {
-    const span = tracer()?.start(request.method, { kind: 'client', parent })
+    const span = tracer()?.start(request.method, { ...within, kind: 'client' })
     if (span === undefined) return callRemote(target, request)
     if (span.isRecording) span.set(callAttributes(request.method, target.url))
     let error: string | undefined = 'unexpected'
     try {
-      const headers = { ...request.headers, [TRACEPARENT]: span.traceparent }
+      const headers = { ...request.headers, ...contextHeaders(span) }
       const answer = await callRemote(target, { ...request, headers })
       if (answer.ok) span.set({ 'http.response.status_code': answer.value.status })
       error = answer.ok ? errorOfStatus(answer.value.status) : answer.error.type

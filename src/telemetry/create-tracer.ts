@@ -10,6 +10,7 @@ import {
   TraceFlags,
   type Tracer as SdkTracer,
 } from '@opentelemetry/api'
+import { TraceState } from '@opentelemetry/core'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto'
 import type { Resource } from '@opentelemetry/resources'
 import {
@@ -27,6 +28,7 @@ import {
 import type { SamplerName, TelemetrySettings } from '../settings/telemetry.js'
 import {
   readTraceparent,
+  type SentContext,
   type SpanAttributes,
   type SpanStart,
   type Tracer,
@@ -118,21 +120,26 @@ class OtlpTracer implements Tracer {
     this.#tracer = tracer
   }
 
-  start(name: string, { kind, parent, startedAt }: SpanStart): TraceSpan {
+  start(name: string, { kind, startedAt, ...sent }: SpanStart): TraceSpan {
     const options = {
       kind: KINDS[kind],
       ...(startedAt !== undefined && { startTime: performance.timeOrigin + startedAt }),
     }
-    return new OtlpSpan(this.#tracer.startSpan(name, options, contextOf(parent)))
+    return new OtlpSpan(this.#tracer.startSpan(name, options, contextOf(sent)))
   }
 }
 
-function contextOf(traceparent: string | undefined): Context {
+function contextOf({ parent: traceparent, state }: SentContext): Context {
   const parent = readTraceparent(traceparent)
   if (parent === undefined) return ROOT_CONTEXT
   const { traceId, spanId, isSampled } = parent
   const traceFlags = isSampled ? TraceFlags.SAMPLED : TraceFlags.NONE
-  return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags, isRemote: true })
+  // TraceState drops malformed members, and those beyond 32 members or 512 characters.
+  const traceState = state === undefined ? {} : { traceState: new TraceState(state) }
+  return trace.setSpanContext(ROOT_CONTEXT, {
+    ...{ traceId, spanId, traceFlags, isRemote: true },
+    ...traceState,
+  })
 }
 
 class OtlpSpan implements TraceSpan {
@@ -149,6 +156,10 @@ class OtlpSpan implements TraceSpan {
   get traceparent(): string {
     const { traceId, spanId, traceFlags } = this.#span.spanContext()
     return `00-${traceId}-${spanId}-0${String(traceFlags & 1)}`
+  }
+
+  get tracestate(): string {
+    return this.#span.spanContext().traceState?.serialize() ?? ''
   }
 
   set(attributes: SpanAttributes): void {

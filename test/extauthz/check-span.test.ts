@@ -73,6 +73,32 @@ test('a check that Envoy does not trace belongs to the span of the client', asyn
   expect(span?.parent).toBe(OF_THE_CLIENT)
 })
 
+test.each<[string, CheckCall, string | undefined]>([
+  ['Envoy’s', fromEnvoy, undefined],
+  [
+    'Envoy’s, with its state',
+    {
+      ...FREE_CALL,
+      metadata: (name) =>
+        name === 'traceparent' ? [OF_ENVOY] : name === 'tracestate' ? ['e=1', 'f=2'] : [],
+    },
+    'e=1,f=2',
+  ],
+  ['the client’s', FREE_CALL, 'c=1'],
+])('the tracestate is the one beside the parent: %s', async (_of, call, state) => {
+  const { span } = await traced(
+    { jwt: guarded },
+    {
+      headers: [
+        ['traceparent', OF_THE_CLIENT],
+        ['tracestate', 'c=1'],
+      ],
+    },
+    call,
+  )
+  expect(span?.state).toBe(state)
+})
+
 test('an allowed call of a tool has the method and the tool, and no claims', async () => {
   const body = JSON.stringify({
     jsonrpc: '2.0',
@@ -141,7 +167,13 @@ test.each(['start', 'set', 'end'])(
     const fail = (): never => {
       throw new Error('a bug')
     }
-    const span = { traceparent: '', isRecording: true, set: () => undefined, end: () => undefined }
+    const span = {
+      traceparent: '',
+      tracestate: '',
+      isRecording: true,
+      set: () => undefined,
+      end: () => undefined,
+    }
     const tracer = { start: which === 'start' ? fail : () => ({ ...span, [which]: fail }) }
     const { check } = checker([entry({ jwt: guarded })], { tracer })
     expect((await check({ headers: [bearer(await sign(key))] })).status).toBe(200)

@@ -30,7 +30,7 @@ test('a registration at the provider is a span of the trace, which goes on at th
       tracer,
     }),
   )
-  const stream = server.openTraced(KEY, OF_ENVOY)
+  const stream = server.openTraced(KEY, OF_ENVOY, 'vendor=1')
   stream.send(request('POST', REGISTRATION))
   expect((await stream.next()).response.case).toBe('requestHeaders')
   stream.send(body('{"redirect_uris":["http://127.0.0.1/cb"]}'))
@@ -42,5 +42,6 @@ test('a registration at the provider is a span of the trace, which goes on at th
     ...{ 'url.full': 'https://idp.example/register', 'http.response.status_code': 201 },
   })
   expect(sent[0]?.headers?.['traceparent']).toBe(span?.traceparent)
+  expect(sent[0]?.headers?.['tracestate']).toBe('vendor=1')
   await server.close()
 })

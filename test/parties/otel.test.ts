@@ -47,6 +47,7 @@ interface Span {
   readonly traceId: string
   readonly spanId: string
   readonly parentSpanId: string
+  readonly traceState?: string
   readonly name: string
   readonly attributes: Readonly<Record<string, unknown>>
   /** service.name of the sender. */
@@ -170,6 +171,7 @@ function pathTo(traceId: string, name: string): readonly Span[] {
 
 const traceparent = (traceId: string): string => `00-${traceId}-${CLIENT}-01`
 const CLIENT = 'c'.repeat(16)
+const STATE = 'vendor=1,0tenant@other=a b'
 
 /** Envoy sends its spans every five seconds. */
 const SENT_MS = 30_000
@@ -178,7 +180,10 @@ test('a guarded request is one trace, from the client to the webhook', async () 
   const traceId = 'a'.repeat(32)
   const answer = await send(stack.origin, '/both/v1/chat/completions?code=hidden', {
     method: 'POST',
-    headers: { 'content-type': 'application/json', traceparent: traceparent(traceId) },
+    headers: {
+      ...{ 'content-type': 'application/json', traceparent: traceparent(traceId) },
+      tracestate: STATE,
+    },
     body: chat('hidden'),
   })
   expect(answer.status).toBe(200)
@@ -194,6 +199,8 @@ test('a guarded request is one trace, from the client to the webhook', async () 
     ['envoy', 'ingress'],
   ])
   expect(path.at(-1)?.parentSpanId).toBe(CLIENT)
+  expect(path.map(({ traceState }) => traceState)).toEqual([STATE, STATE, STATE, STATE])
+  expect(webhook.requests[0]?.headers['tracestate']).toBe(STATE)
   const [call, guard] = path
   expect(webhook.requests[0]?.headers['traceparent']).toBe(`00-${traceId}-${call?.spanId ?? ''}-01`)
   expect(call?.attributes).toMatchObject({

@@ -27,7 +27,7 @@ test('a call is a span, and the provider gets its context', async () => {
       sent.push(asked)
       return answering(200)(to, asked)
     },
-    PARENT,
+    { parent: PARENT, state: 'vendor=1' },
   )
   expect(await call(target, request)).toMatchObject({ ok: true })
   const [span] = tracer.spans
@@ -37,7 +37,25 @@ test('a call is a span, and the provider gets its context', async () => {
     ...{ 'server.address': 'idp.example', 'server.port': 443 },
     'url.full': 'https://idp.example/token',
   })
-  expect(sent[0]?.headers).toEqual({ accept: 'application/json', traceparent: span?.traceparent })
+  expect(sent[0]?.headers).toEqual({
+    accept: 'application/json',
+    traceparent: span?.traceparent,
+    tracestate: 'vendor=1',
+  })
+})
+
+test('a trace without a state is passed on without one', async () => {
+  const sent: RemoteRequest[] = []
+  const call = tracedCall(
+    () => recordingTracer(),
+    (to, asked) => {
+      sent.push(asked)
+      return answering(200)(to, asked)
+    },
+    { parent: PARENT },
+  )
+  await call(target, request)
+  expect(Object.keys(sent[0]?.headers ?? {})).toEqual(['accept', 'traceparent'])
 })
 
 test.each<[string, CallRemote]>([

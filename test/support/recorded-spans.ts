@@ -10,6 +10,7 @@ import {
 export interface RecordedSpan extends SpanStart {
   readonly name: string
   readonly traceparent: string
+  readonly tracestate: string
   readonly attributes: Record<string, SpanAttributes[string]>
   /** Undefined until it has ended. */
   end: { readonly error: string | undefined } | undefined
@@ -28,11 +29,13 @@ export function recordingTracer(): RecordingTracer {
       const id = String(spans.length + 1).padStart(16, '0')
       const span: RecordedSpan = {
         ...{ name, ...options, traceparent: `00-${traceId}-${id}-01` },
+        tracestate: options.state ?? '',
         ...{ attributes: {}, end: undefined },
       }
       spans.push(span)
       return {
         traceparent: span.traceparent,
+        tracestate: span.tracestate,
         isRecording: true,
         set: (attributes) => {
           for (const [key, value] of Object.entries(attributes))

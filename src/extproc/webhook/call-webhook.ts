@@ -3,7 +3,7 @@
 import { callAttributes, errorOfStatus } from '../../remote/traced-call.js'
 import type { CallResult, PooledCall } from '../../remote/webhook-call.js'
 import type { WebhookPools } from '../../remote/webhook-pools.js'
-import { type Trace, TRACEPARENT, type TraceSpan } from '../../tracing.js'
+import { contextHeaders, contextWithin, type Trace, type TraceSpan } from '../../tracing.js'
 
 export interface WebhookCallDeps {
   readonly pools: WebhookPools
@@ -19,8 +19,9 @@ async function callTraced(
   trace: Trace,
   call: PooledCall,
 ): Promise<CallResult> {
-  const parent = phase?.traceparent ?? trace.parent
-  const span = trace.tracer.start(call.method, { kind: 'client', parent })
+  const { tracer, ...sent } = trace
+  const within = phase === undefined ? sent : contextWithin(phase)
+  const span = tracer.start(call.method, { ...within, kind: 'client' })
   if (span.isRecording)
     span.set({
       ...callAttributes(call.method, call.target.url),
@@ -29,7 +30,7 @@ async function callTraced(
     })
   let error: string | undefined = 'unexpected'
   try {
-    const headers = { ...call.headers, [TRACEPARENT]: span.traceparent }
+    const headers = { ...call.headers, ...contextHeaders(span) }
     const answer = await pools.call({ ...call, headers })
     if (answer.ok) span.set({ 'http.response.status_code': answer.value.status })
     error = answer.ok ? errorOfStatus(answer.value.status) : answer.error.type

@@ -27,10 +27,10 @@ export interface PhaseSpan {
 /** Starts the span of a phase; without tracing, the deps stay as they are and nothing else happens. */
 export function startPhaseSpan(deps: GuardDeps, route: string, phase: Phase): PhaseSpan {
   if (deps.trace === undefined) return { deps, set: () => undefined, end: () => undefined }
-  const { tracer, parent } = deps.trace
+  const { tracer, ...sent } = deps.trace
   let span: TraceSpan | undefined = tracer.start(`gatehouse.guard ${phase}`, {
+    ...sent,
     kind: 'server',
-    parent,
   })
   span.set({ 'gatehouse.route': route, 'gatehouse.phase': phase })
   return {

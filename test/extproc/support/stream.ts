@@ -42,7 +42,7 @@ export interface ProcServer {
   /** key: of the table; several: as if the metadata stood there twice. */
   open(...keys: string[]): Stream
   /** Opens a stream that Envoy traces. */
-  openTraced(key: string, traceparent: string): Stream
+  openTraced(key: string, traceparent: string, tracestate?: string): Stream
   close(): Promise<void>
 }
 
@@ -57,7 +57,7 @@ export async function startProcServer(service: GrpcService): Promise<ProcServer>
   const client = new Client(server.address, credentials.createInsecure())
   return {
     open: (...keys) => openStream(client, keys),
-    openTraced: (key, traceparent) => openStream(client, [key], traceparent),
+    openTraced: (key, ...context) => openStream(client, [key], context),
     close: () => {
       client.close()
       return server.close()
@@ -65,9 +65,15 @@ export async function startProcServer(service: GrpcService): Promise<ProcServer>
   }
 }
 
-function openStream(client: Client, keys: readonly string[], traceparent?: string): Stream {
+/** context: the traceparent and the tracestate. */
+function openStream(
+  client: Client,
+  keys: readonly string[],
+  [traceparent, tracestate]: readonly (string | undefined)[] = [],
+): Stream {
   const metadata = new Metadata()
   if (traceparent !== undefined) metadata.set('traceparent', traceparent)
+  if (tracestate !== undefined) metadata.set('tracestate', tracestate)
   for (const key of keys) metadata.add(ROUTE_METADATA_KEY, key)
   const call: ClientDuplexStream<ProcessingRequest, ProcessingResponse> =
     client.makeBidiStreamRequest(
