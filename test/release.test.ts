@@ -4,7 +4,7 @@
 import { execFileSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { parse } from 'yaml'
 import { judgeVersion, parseVersion, PINNED_VERSION } from '../src/envoy/version.js'
@@ -82,6 +82,29 @@ test('the SBOM has every dependency with a hash, and nothing for developers', ()
   expect(components.filter(({ hashes }) => hashes?.[0]?.alg !== 'SHA-512')).toEqual([])
   expect(shipped.has('vitest')).toBe(false)
 })
+
+test(
+  'the npm package has every file that its documents link to, except source code',
+  { timeout: 60_000 },
+  () => {
+    const args = ['pack', '--dry-run', '--json', '--ignore-scripts']
+    const text = execFileSync('npm', args, { cwd: ROOT, encoding: 'utf8', stdio: 'pipe' })
+    const [packed] = JSON.parse(text) as [{ files: readonly { path: string }[] }]
+    const files = packed.files.map(({ path }) => path)
+    const links = files
+      .filter((path) => path.endsWith('.md'))
+      .flatMap((path) =>
+        [...read(path).matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, to = '']) =>
+          join(dirname(path), to),
+        ),
+      )
+    expect(links).toContain('SECURITY.md')
+    expect(links).toContain('deploy/grafana/gatehouse.json')
+    const isThere = (to: string): boolean => files.some((path) => `${path}/`.startsWith(`${to}/`))
+    const missing = links.filter((to) => !/^(?:src|test)\//.test(to) && !isThere(to))
+    expect([...new Set(missing)]).toEqual([])
+  },
+)
 
 test('the workflows take actions by their commit, and say its version', () => {
   const uses = read('.github/workflows/release.yml').match(/uses: .*/g) ?? []
