@@ -18,10 +18,10 @@ export function statusLeaseOf({ environment, statusLease }: Settings) {
     : { ...statusLease, identity: `${own.namespace}/${own.identity}` }
 }
 
-/** Returns where the Lease is that replicas share, and who this one is. */
+/** Returns where the Lease is that replicas share, and who this one is. An empty variable counts as absent. */
 export const leaseOf = (environment: Settings['environment']) => ({
-  namespace: environment['POD_NAMESPACE'] ?? 'default',
-  name: environment['LEASE_NAME'] ?? DEFAULT_LEASE,
+  namespace: environment['POD_NAMESPACE'] || 'default',
+  name: environment['LEASE_NAME'] || DEFAULT_LEASE,
   identity: leaseIdentity(environment),
 })
 
@@ -30,4 +30,4 @@ export const leaseOf = (environment: Settings['environment']) => ({
  * else a name that no other process on the host has.
  */
 export const leaseIdentity = (environment: Settings['environment']): string =>
-  environment['POD_NAME'] ?? `${hostname()}_${randomUUID()}`
+  environment['POD_NAME'] || `${hostname()}_${randomUUID()}`

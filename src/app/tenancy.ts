@@ -24,8 +24,8 @@ export function tenancyOf({
   return {
     ownAddresses: podAddresses(environment),
     ownService: {
-      namespace: environment['POD_NAMESPACE'] ?? 'default',
-      name: environment['LEASE_NAME'] ?? DEFAULT_RELEASE,
+      namespace: environment['POD_NAMESPACE'] || 'default',
+      name: environment['LEASE_NAME'] || DEFAULT_RELEASE,
     },
     allowed: allowAddress,
   }
