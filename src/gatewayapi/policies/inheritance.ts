@@ -1,6 +1,6 @@
 // Applies the policies of a Gateway and its ListenerSets as defaults for their routes (decision 25b). A nearer policy
-// replaces a field, a member of traffic, backend.ai or backend.mcp, of all farther ones; nearest are the route's own, then the
-// listener's, then the ListenerSet's, then the Gateway's.
+// replaces a field (INHERITED) of all farther ones; nearest are the route's own, then the listener's, then the
+// ListenerSet's, then the Gateway's.
 
 import type { GatewayName } from '../../ir/status.js'
 import { GATEWAY_API_GROUP } from '../../resources/kinds/fields.js'
@@ -201,18 +201,43 @@ function inheritWithin(
   return { policies: all, inherited }
 }
 
-/** Returns the fields that nearer policies can replace. */
-export function fieldsOf({ traffic, backend }: ProxyPolicySpec): readonly string[] {
-  const members = (object: object, path: string): readonly string[] =>
-    Object.entries(object).flatMap(([name, value]) =>
-      value === undefined ? [] : [`${path}.${name}`],
-    )
-  return [
-    ...members(traffic ?? {}, 'traffic'),
-    ...members(backend?.ai ?? {}, 'backend.ai'),
-    ...members(backend?.mcp ?? {}, 'backend.mcp'),
-  ]
+type Backend = NonNullable<ProxyPolicySpec['backend']>
+
+type Decided<Group> = { readonly [Name in keyof Required<Group>]: boolean }
+
+interface Decisions extends Readonly<Record<keyof ProxyPolicySpec, unknown>> {
+  readonly targetRefs: false
+  readonly mode: false
+  readonly traffic: Decided<NonNullable<ProxyPolicySpec['traffic']>>
+  readonly backend: {
+    readonly [Name in keyof Required<Backend>]: Decided<NonNullable<Backend[Name]>>
+  }
 }
+
+/** Whether routes inherit a field. The type demands a decision about each field of the spec. */
+const INHERITED: Decisions = {
+  targetRefs: false,
+  mode: false,
+  traffic: { jwtAuthentication: true, authorization: true, rateLimit: true, transformation: true },
+  backend: { ai: { promptGuard: true }, mcp: { guard: true }, http: { requestTimeout: false } },
+}
+
+/** Returns the fields that nearer policies can replace. */
+export const fieldsOf = (spec: ProxyPolicySpec): readonly string[] => fieldsIn(spec, INHERITED, '')
+
+function fieldsIn(group: object, decisions: object, path: string): readonly string[] {
+  const values = new Map<string, unknown>(Object.entries(group))
+  const decided = new Map<string, unknown>(Object.entries(decisions))
+  return [...decided].flatMap(([name, decision]) => {
+    const value = values.get(name)
+    if (value === undefined || decision === false) return []
+    return isObject(value) && isObject(decision)
+      ? fieldsIn(value, decision, `${path}${name}.`)
+      : [`${path}${name}`]
+  })
+}
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
 
 /** Removes replaced fields. A broken policy stays broken whichever fields remain, as its intent is unknown. */
 function without(
@@ -224,25 +249,26 @@ function without(
   const fields = replaced.map(({ field }) => field)
   const rest = query(context, `without ${fields.join(' ')}`, whole.policy, () => ({
     ...whole.policy,
-    spec: specWithout(whole.policy.spec, fields),
+    spec: withoutFields(whole.policy.spec, INHERITED, new Set(fields)),
   }))
   return { ...translatePolicy(context, rest), problems: whole.problems }
 }
 
-function specWithout(
-  { traffic, backend, ...spec }: ProxyPolicySpec,
-  fields: readonly string[],
-): ProxyPolicySpec {
-  const rest = <Members extends object>(object: Members, path: string): Members =>
-    Object.fromEntries(
-      Object.entries(object).filter(([name]) => !fields.includes(`${path}.${name}`)),
-    ) as Members
-  return {
-    ...spec,
-    ...(traffic === undefined ? {} : { traffic: rest(traffic, 'traffic') }),
-    backend: {
-      ...(backend?.ai === undefined ? {} : { ai: rest(backend.ai, 'backend.ai') }),
-      ...(backend?.mcp === undefined ? {} : { mcp: rest(backend.mcp, 'backend.mcp') }),
-    },
-  }
+/** Returns a copy of a group without the replaced fields. */
+function withoutFields<Group extends object>(
+  group: Group,
+  decisions: object,
+  fields: ReadonlySet<string>,
+  path = '',
+): Group {
+  const decided = new Map<string, unknown>(Object.entries(decisions))
+  const values = new Map<string, unknown>(Object.entries(group))
+  const rest = [...values].flatMap(([name, value]) => {
+    const decision = decided.get(name)
+    if (fields.has(`${path}${name}`)) return []
+    return isObject(value) && isObject(decision)
+      ? [[name, withoutFields(value, decision, fields, `${path}${name}.`)] as const]
+      : [[name, value] as const]
+  })
+  return Object.fromEntries(rest) as Group
 }

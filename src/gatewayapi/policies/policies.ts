@@ -86,7 +86,7 @@ export const translatePolicy = (context: Context, policy: ProxyPolicy): Translat
         ...(mcpGuard?.problems ?? []),
       ],
       warnings: jwt?.warnings ?? [],
-      notes: [...(jwt?.notes ?? []), ...(guard?.notes ?? [])],
+      notes: [...(jwt?.notes ?? []), ...(guard?.notes ?? []), ...(mcpGuard?.notes ?? [])],
       isProtective:
         traffic !== undefined || backend?.ai !== undefined || backend?.mcp !== undefined,
       readsMcp: rules?.readsMcp === true,
