@@ -83,6 +83,7 @@ class RunningApp implements App {
     const addresses = (): StartAddresses => this.addresses()
     this.core = createCore(settings, {
       ...{ ...deps, ownEnvoy: deps.keeper !== undefined },
+      onPublished: () => this.published(),
       ...(terminal && { onFirst: createStartScreen({ terminal, settings, logger, addresses }) }),
     })
   }
@@ -153,6 +154,10 @@ class RunningApp implements App {
     // The Envoy child connects over sockets; --grpc is for other Envoys and only bound if it is given.
     const own = ownListeners(this.folder.path, workers)
     return given.has('grpc') ? [open, ...own] : own
+  }
+
+  private published(): void {
+    if (!this.draining) this.servers?.setServing(true)
   }
 
   private obstacles(): readonly string[] {

@@ -55,6 +55,8 @@ export interface CoreDeps {
   readonly ownEnvoy: boolean
   /** The controller of a mesh. */
   readonly mesh?: MeshParts | undefined
+  /** Called when a snapshot is in force in every process that answers Envoys. */
+  readonly onPublished: () => void
   /** Called after every run of the pipeline. */
   readonly onRun?: ((state: PipelineState) => void) | undefined
   /** Called once, after the first snapshot is published. */
@@ -69,7 +71,7 @@ export function createCore(settings: Settings, deps: CoreDeps): Core {
   const ads = createAds({ cache, envoys, metrics, logger, now, trust })
   const keySets = keySetsOf(() => ({ remote, pipeline }))
   const workers = createWorkers(settings, { ads, metrics, logger, ...keySets })
-  const publisher = createPublisher(publishing({ ads, cache, metrics, workers }))
+  const publisher = createPublisher(publishing({ ads, cache, metrics, workers, deps }))
   const exports = createExports(settings, metrics, workers, logger)
   const caFile = systemCaFile(settings.environment)
   const outbound = createOutbound(settings, {
@@ -157,10 +159,16 @@ interface PublishedParts {
   readonly cache: SnapshotCache
   readonly metrics: Metrics
   readonly workers: WorkerPool | undefined
+  readonly deps: Pick<CoreDeps, 'onPublished'>
 }
 
-const publishing = ({ ads, cache, metrics, workers }: PublishedParts): PublisherDeps => ({
-  cache,
+const publishing = ({ ads, cache, metrics, workers, deps }: PublishedParts): PublisherDeps => ({
+  cache: {
+    set(xds) {
+      cache.set(xds)
+      deps.onPublished()
+    },
+  },
   others: workers,
   onRoutesGone: (routes) => metrics.forgetRoutes(routes),
   settled: () => ads.settled(),

@@ -120,8 +120,8 @@ class RunningWorker implements Worker {
         if (this.#changing === undefined) return this.#accept(message.listener, socket)
         return void this.#changing.then(() => this.#accept(message.listener, socket))
       case 'serving':
-        for (const serving of this.#servings) serving.setServing(message.serving)
-        return
+        // In order with tables: health follows what checks would answer.
+        return void this.tablesTaken().then(() => this.#setServing(message.serving))
       case 'drain':
         return void this.#drain(message.timeoutMs)
       case 'ping':
@@ -143,6 +143,10 @@ class RunningWorker implements Worker {
 
   tablesTaken(): Promise<void> {
     return this.#changing ?? Promise.resolve()
+  }
+
+  #setServing(isServing: boolean): void {
+    for (const serving of this.#servings) serving.setServing(isServing)
   }
 
   #take({ sequence, changes, isLast }: Extract<ToWorker, { readonly type: 'tables' }>): void {

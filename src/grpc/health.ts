@@ -17,7 +17,7 @@ import { streamMethod, unaryMethod } from './typed-methods.js'
 
 export interface Health {
   readonly service: GrpcService
-  /** Sets the status of all services and notifies watchers. */
+  /** Sets the status of all services, initially NOT_SERVING, and notifies watchers. */
   setServing(serving: boolean): void
   /** Ends the streams of watchers, which would keep the server from stopping. */
   close(): void
@@ -31,7 +31,7 @@ export function createHealth(names: readonly string[]): Health {
   const watchers = new Set<Watcher>()
   /** Watchers of unknown services: they get SERVICE_UNKNOWN once, and their streams stay open as well. */
   const strangers = new Set<Watcher>()
-  let serving = true
+  let serving = false
 
   const answer = (): HealthCheckResponse =>
     create(HealthCheckResponseSchema, {

@@ -24,7 +24,7 @@ export interface ServingOptions {
 
 /** Lifecycle of a server, whatever the source of its connections. */
 export interface Serving {
-  /** Sets the health status of every service. Initially true. */
+  /** Sets the health status of every service. Initially false. */
   setServing(serving: boolean): void
   /** Reports NOT_SERVING, accepts nothing new, waits for calls under way, then cuts off the rest. */
   drain(timeoutMs: number): Promise<void>

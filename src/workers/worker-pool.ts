@@ -62,7 +62,7 @@ export class WorkerPool {
   #tables: Tables = NO_TABLES
   #sequence = 0
   #ownAddresses: readonly string[] = []
-  #isServing = true
+  #isServing = false
   #waiting: Waiting[] = []
   #onStarted: { readonly done: () => void; readonly failed: (error: Error) => void } | undefined
   #onGone = (): void => {}
@@ -91,7 +91,7 @@ export class WorkerPool {
     this.#pinging.unref()
   }
 
-  /** Sends tables. Resolves when every ready worker has them in force; new workers get them before any socket. */
+  /** Sends tables. Resolves when ready workers have them; new ones get them before any socket, or none before the first. */
   publish(now: Tables): Promise<void> {
     const before = this.#tables
     this.#tables = now
@@ -216,7 +216,7 @@ export class WorkerPool {
       start,
       { type: 'own-addresses', addresses: this.#ownAddresses },
       { type: 'serving', serving: this.#isServing },
-      ...tableMessages(this.#sequence, NO_TABLES, this.#tables),
+      ...(this.#sequence === 0 ? [] : tableMessages(this.#sequence, NO_TABLES, this.#tables)),
     ]
   }
 

@@ -38,6 +38,15 @@ const recording = recordingLogger()
 export const { lines } = recording
 
 export async function start(services: readonly GrpcService[], address: GrpcAddress = ANY_PORT) {
+  const server = await startUnready(services, address)
+  server.setServing(true)
+  return server
+}
+
+export async function startUnready(
+  services: readonly GrpcService[],
+  address: GrpcAddress = ANY_PORT,
+) {
   const server = await startGrpcServer({ address, services, logger: recording.logger })
   started.push(server)
   return server

@@ -25,11 +25,17 @@ import {
   health,
   method,
   start,
+  startUnready,
 } from './grpc-harness.js'
 
 afterEach(closeAll)
 
 describe('health', () => {
+  test('is NOT_SERVING until it is set', async () => {
+    const client = connect(await startUnready([allowing]))
+    expect((await health(client)).status).toBe(Serving.NOT_SERVING)
+  })
+
   test('is SERVING for every service and the whole server, and unknown for others', async () => {
     const client = connect(await start([allowing]))
     expect((await health(client)).status).toBe(Serving.SERVING)

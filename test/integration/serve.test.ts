@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process'
 import { resolve } from 'node:path'
 import type { ClientReadableStream } from '@grpc/grpc-js'
-import { credentials, makeGenericClientConstructor } from '@grpc/grpc-js'
+import { credentials, makeGenericClientConstructor, status } from '@grpc/grpc-js'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { startEnvoy } from '../../src/envoy/child.js'
@@ -12,7 +12,7 @@ import type { JsonObject } from '../../src/ir/json.js'
 import { type Backend, startBackend } from '../support/backend.js'
 import { envoyPath } from '../support/envoy.js'
 import { eventually } from '../support/eventually.js'
-import { healthService } from '../support/grpc-client.js'
+import { authorizationService, healthService } from '../support/grpc-client.js'
 import { bearer, send } from '../support/http.js'
 import { freePort } from '../support/ports.js'
 import { gateway, httpRoute, proxyBackend, proxyPolicy, rule } from '../support/resources.js'
@@ -84,19 +84,38 @@ async function startOtherEnvoy(): Promise<string> {
 const statusOf = async (origin: string, headers: Record<string, string> = {}): Promise<number> =>
   (await send(origin, '/', { headers })).status
 
+/** Serves a document that cannot be decoded. */
+async function serveUnread(...more: string[]): Promise<Gatehouse> {
+  const gatehouse = await serve(true, [...resources(), { kind: 'Gateway' }], ...more)
+  await eventually(async () => {
+    const answer = await fetch(`${gatehouse.admin}/readyz`)
+    expect(answer.status).toBe(503)
+    expect(await answer.text()).toMatch(/not ready: .*resources\.yaml:\d+:\d+: /)
+  })
+  return gatehouse
+}
+
 describe('readiness', () => {
   test('waits until every document has decoded once, and names those that have not', async () => {
-    const gatehouse = await serve(true, [...resources(), { kind: 'Gateway' }])
-    await eventually(async () => {
-      const answer = await fetch(`${gatehouse.admin}/readyz`)
-      expect(answer.status).toBe(503)
-      expect(await answer.text()).toMatch(/not ready: .*resources\.yaml:\d+:\d+: /)
-    })
+    const gatehouse = await serveUnread()
     await gatehouse.write('resources.yaml', ...resources())
     await eventually(async () =>
       expect((await fetch(`${gatehouse.admin}/readyz`)).status).toBe(200),
     )
   })
+
+  test.each([1, 2])(
+    'until then, health is NOT_SERVING and checks are left to another replica (--workers %d)',
+    async (workers) => {
+      const gatehouse = await serveUnread('--workers', String(workers))
+      const health = watchHealth()
+      expect(await health.next()).toBe(2)
+      await expect(checkOnce()).rejects.toMatchObject({ code: status.UNAVAILABLE })
+      await gatehouse.write('resources.yaml', ...resources())
+      expect(await health.next()).toBe(1)
+      await expect(checkOnce()).resolves.toBeDefined()
+    },
+  )
 })
 
 describe('an Envoy with the printed bootstrap', () => {
@@ -152,6 +171,20 @@ describe('SIGTERM', () => {
     expect(await gatehouse.stop()).toBe(0)
   })
 })
+
+/** Asks for a check of an unknown route. Rejects if the call fails. */
+function checkOnce(): Promise<unknown> {
+  const Client = makeGenericClientConstructor(authorizationService, 'Authorization')
+  const client = new Client(grpc, credentials.createInsecure())
+  closers.push(() => client.close())
+  const { path, requestSerialize, responseDeserialize } = authorizationService['check']!
+  const request = { $typeName: 'envoy.service.auth.v3.CheckRequest' }
+  return new Promise((resolve, reject) => {
+    const answered = (error: Error | null, answer: unknown): void =>
+      error === null ? resolve(answer) : reject(error)
+    client.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, answered)
+  })
+}
 
 /** grpc.health.v1 Watch; next: the status that is told next (1 SERVING, 2 NOT_SERVING). */
 function watchHealth(): { next(): Promise<number> } {
