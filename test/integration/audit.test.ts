@@ -183,7 +183,7 @@ test('the status, the page and the gauges show which policies refuse nothing, an
   )
   expect(of('HTTPRoute', 'both')).not.toHaveProperty('open')
   const page = await (await fetch(stack.admin)).text()
-  expect(page).toMatch(/<span class="pill warn" title="default\/gw Audit: /)
+  expect(page).toMatch(/>default\/open<\/a><span class="mark warn"><span [^>]*>◆<\/span> Audit</)
   expect(await stack.metrics()).toContain('gatehouse_policies{state="audited"} 4')
 })
 
