@@ -26,10 +26,18 @@ export interface DecisionChoice {
 export interface DecisionLog {
   /** Names of claims that lines may show besides sub, iss and client_id. */
   readonly claims: readonly string[]
-  /** key: lines with the same key are limited together. fields: called only for a line that is written. */
-  refused(key: string, message: string, fields: () => object): void
+  /** fields: called only for a line that is written. */
+  refused(key: DecisionKey, message: string, fields: () => object): void
   allowed(message: string, fields: () => object): void
+  /** Writes how many lines were left out that no other line has told of, as at the end of the process. */
+  flush(): void
 }
+
+/** The fields that lines which are limited together have in common. */
+export type DecisionKey = Readonly<Record<string, string | number | undefined>>
+
+/** Message of the line about those left out when no line of their key followed. */
+export const LEFT_OUT = 'decisions left out'
 
 export function createDecisionLog({ write, now, choice, claims }: DecisionLogOptions): DecisionLog {
   const limit = createLogLimit(now)
@@ -38,7 +46,9 @@ export function createDecisionLog({ write, now, choice, claims }: DecisionLogOpt
     claims,
     refused(key, message, fields) {
       if (!choice.refusals) return
-      const leftOut = limit.take(key)
+      const leftOut = limit.take([message, ...Object.values(key)].join(' '), (rest, isShared) =>
+        write(LEFT_OUT, { ...(!isShared && { of: message, ...present(key) }), leftOut: rest }),
+      )
       if (leftOut !== undefined) write(message, { ...fields(), leftOut })
     },
     allowed(message, fields) {
@@ -48,8 +58,12 @@ export function createDecisionLog({ write, now, choice, claims }: DecisionLogOpt
       untold = 0
       write(message, fields())
     },
+    flush: () => limit.flush(),
   }
 }
+
+const present = (key: DecisionKey): object =>
+  Object.fromEntries(Object.entries(key).filter(([, value]) => value !== undefined))
 
 /** The parts of a request that lines may show. */
 export interface RequestFacts {

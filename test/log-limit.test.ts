@@ -1,5 +1,9 @@
-import { expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { createLogLimit } from '../src/log-limit.js'
+
+afterEach(() => {
+  vi.useRealTimers()
+})
 
 test('a key has one line in ten seconds, which says how many were left out', () => {
   let now = 1_000
@@ -35,4 +39,54 @@ test('ever new keys have few lines too, and are forgotten', () => {
   now += 10_000
   expect(limit.take('key 0')).toBe(0)
   expect(lines(20_000)).toBeLessThanOrEqual(257)
+})
+
+/** Counts how often each key is taken in lines, in those that they say were left out, and in what is told later. */
+function counting(now: () => number) {
+  const limit = createLogLimit(now)
+  let [told, taken] = [0, 0]
+  return {
+    limit,
+    told: () => told,
+    taken: () => taken,
+    take: (key: string): void => {
+      taken += 1
+      const leftOut = limit.take(key, (rest) => (told += rest))
+      if (leftOut !== undefined) told += 1 + leftOut
+    },
+  }
+}
+
+test('those left out when a flood ends are told ten seconds after its line', () => {
+  vi.useFakeTimers()
+  const { take, told, taken } = counting(() => Date.now())
+  for (let second = 0; second < 4; second++) {
+    for (let count = 0; count < 1_000; count++) take(`key ${second}`)
+    vi.advanceTimersByTime(1_000)
+  }
+  expect(told()).toBe(4)
+  vi.advanceTimersByTime(10_000)
+  expect(told()).toBe(taken())
+  expect(vi.getTimerCount()).toBe(0)
+})
+
+test('those of keys that are forgotten to make room, and of too many keys, are told as well', () => {
+  vi.useFakeTimers()
+  const { take, told, taken } = counting(() => Date.now())
+  for (let round = 0; round < 3; round++) {
+    for (let count = 0; count < 2_000; count++) take(`key ${round} ${count % 1_000}`)
+    vi.setSystemTime(Date.now() + 10_000)
+  }
+  expect(vi.getTimerCount()).toBe(1)
+  vi.advanceTimersByTime(20_000)
+  expect(told()).toBe(taken())
+})
+
+test('those left out at the end of the process are told at once', () => {
+  vi.useFakeTimers()
+  const { limit, take, told, taken } = counting(() => Date.now())
+  for (let count = 0; count < 1_000; count++) take(`key ${count % 300}`)
+  limit.flush()
+  expect(told()).toBe(taken())
+  expect(vi.getTimerCount()).toBe(0)
 })

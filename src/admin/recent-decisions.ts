@@ -6,7 +6,7 @@ export interface RecentDecision {
   readonly id: string
   /** When it was written, in milliseconds since the epoch. */
   readonly at: number
-  /** "decision", "guardrail verdict" or "login answer". */
+  /** The msg of the line, such as "decision" (docs/decision-log.md). */
   readonly message: string
   /** Fields of the line, in which the decision log has hidden what may be secret. */
   readonly fields: Readonly<Record<string, unknown>>

@@ -99,7 +99,7 @@ export function createCore(settings: Settings, deps: CoreDeps): Core {
   const shown = { ...parts, settings, recent: exports.recent }
   const own = (): readonly GrpcService[] =>
     createCheckAndProcess({
-      ...{ writeDecision: exports.writeDecision, tracer: exports.tracer },
+      ...{ decisions: exports.decisions, tracer: exports.tracer },
       ...{ tables: publisher, keySets, metrics, logger, now, probes: deps.mesh?.probes },
       ...limitsOf(settings, heldBytes),
       ...outbound,

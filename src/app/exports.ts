@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { MetricsJson } from '../admin/merged-metrics.js'
 import type { Metrics } from '../admin/metrics.js'
 import { RecentDecisions } from '../admin/recent-decisions.js'
-import type { WriteDecision } from '../decision-log.js'
+import { createDecisionLog, type DecisionLog, type WriteDecision } from '../decision-log.js'
 import type { Logger } from '../logger.js'
 import type { Settings } from '../settings.js'
 import { readTelemetry } from '../settings/telemetry.js'
@@ -30,9 +30,10 @@ const CLOSE_MS = 1_000
 export class Exports {
   readonly #settings: Settings
   readonly #deps: ExportsDeps
-  readonly #decisions: DecisionWriter
+  readonly #writer: DecisionWriter
   /** The latest lines, for the status page. */
   readonly recent: RecentDecisions
+  readonly decisions: DecisionLog
   #telemetry: Telemetry | undefined
 
   /** @throws {Error} for a person when the file of --decision-log-file cannot be opened. */
@@ -41,14 +42,18 @@ export class Exports {
     this.#settings = settings
     this.#deps = deps
     this.recent = new RecentDecisions({ now, ...(worker !== undefined && { worker }) })
-    this.#decisions = createDecisionWriter(settings, {
+    this.#writer = createDecisionWriter(settings, {
       ...{ logger, now },
       onLines: (result, lines) => metrics.exported('file', 'decisions', result, lines),
       ...(worker !== undefined && { fields: { worker } }),
     })
+    this.decisions = createDecisionLog({
+      ...{ now, choice: settings.decisionLog, claims: settings.logClaims ?? [] },
+      write: (message, fields) => this.#write(message, fields),
+    })
   }
 
-  /** Starts the export of telemetry, if the settings ask for any. Must be called before the two getters are used. */
+  /** Starts the export of telemetry, if the settings ask for any. Must be called before the tracer is read. */
   async start(): Promise<void> {
     const { environment, otlp } = this.#settings
     const settings = readTelemetry(environment, otlp)
@@ -66,22 +71,18 @@ export class Exports {
     return this.#telemetry?.tracer
   }
 
-  get writeDecision(): WriteDecision {
-    const { write } = this.#decisions
-    const { recent } = this
-    const send = this.#telemetry?.write
-    return (message, fields) => {
-      recent.add(message, fields)
-      write(message, fields)
-      send?.(message, fields)
-    }
+  readonly #write: WriteDecision = (message, fields) => {
+    this.recent.add(message, fields)
+    this.#writer.write(message, fields)
+    this.#telemetry?.write?.(message, fields)
   }
 
   /** Sends and writes whatever waits; gives up after a short time. */
   async close(): Promise<void> {
+    this.decisions.flush()
     const sent = this.#telemetry?.close()
     await Promise.all([
-      this.#decisions.close(),
+      this.#writer.close(),
       sent && Promise.race([sent, delay(CLOSE_MS, undefined, { ref: false })]),
     ])
   }

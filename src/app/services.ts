@@ -2,7 +2,7 @@
 
 import type { Metrics } from '../admin/metrics.js'
 import type { BudgetLimits } from '../cel/budget.js'
-import { createDecisionLog, type DecisionLogOptions, type WriteDecision } from '../decision-log.js'
+import type { DecisionLog } from '../decision-log.js'
 import type { CompiledEntry } from '../extauthz/authz-table.js'
 import { createCheckService } from '../extauthz/check-service.js'
 import type { FreshKeysOptions } from '../extauthz/fresh-keys.js'
@@ -72,8 +72,7 @@ export interface TableDeps extends CommonDeps {
   readonly bodies: Pick<GuardDeps, 'maxBodyBytes' | 'heldBytes' | 'bodyTimeoutMs' | 'exposesReason'>
   /** Budget for the rules of a check, and for the header expressions of a webhook call. */
   readonly budget: BudgetLimits
-  readonly decisionLog: Pick<DecisionLogOptions, 'choice' | 'claims'>
-  readonly writeDecision: WriteDecision
+  readonly decisions: DecisionLog
   /** Absent: no request is a probe. */
   readonly probes?: ProbeSigns | undefined
   /** Absent: nothing is traced. */
@@ -85,8 +84,7 @@ export interface TableDeps extends CommonDeps {
 /** Creates ext_authz and ext_proc, in the order in which they must be drained. */
 export function createCheckAndProcess(deps: TableDeps): readonly GrpcService[] {
   const { tables, keySets, callRemote, callPublic, pools, shared, bodies, budget } = deps
-  const { metrics, logger, now, tracer, probes } = deps
-  const decisions = createDecisionLog({ write: deps.writeDecision, now, ...deps.decisionLog })
+  const { metrics, logger, now, tracer, probes, decisions } = deps
   const check = createCheckService({
     ...keySets,
     table: () => tables.authz,
@@ -111,11 +109,11 @@ export function createCheckAndProcess(deps: TableDeps): readonly GrpcService[] {
   return [check, process]
 }
 
-/** Reads the limits of bodies and checks, the options of the decision log and the route key from the settings. */
+/** Reads the limits of bodies and checks and the route key from the settings. */
 export const limitsOf = (
   settings: Settings,
   heldBytes: HeldBytes,
-): Pick<TableDeps, 'bodies' | 'budget' | 'decisionLog' | 'routeKey'> => ({
+): Pick<TableDeps, 'bodies' | 'budget' | 'routeKey'> => ({
   bodies: {
     maxBodyBytes: settings.maxBodyBytes,
     heldBytes,
@@ -123,6 +121,5 @@ export const limitsOf = (
     exposesReason: settings.exposeReason,
   },
   budget: { steps: settings.ruleSteps, bytes: settings.ruleBytes },
-  decisionLog: { choice: settings.decisionLog, claims: settings.logClaims ?? [] },
   routeKey: settings.routeKey,
 })

@@ -83,7 +83,7 @@ class RunningWorker implements Worker {
     this.#exports = new Exports(settings, { logger, metrics: this.#metrics, now, worker })
     this.#services = () => [
       ...createCheckAndProcess({
-        ...{ writeDecision: this.#exports.writeDecision, tracer: this.#exports.tracer },
+        ...{ decisions: this.#exports.decisions, tracer: this.#exports.tracer },
         ...{ tables: this.#tables, keySets: this.#keySets, metrics: this.#metrics, logger, now },
         ...this.#calls(settings),
         shared: { part: 1 / workers, tallyOf: (provider) => counters.named(provider) },

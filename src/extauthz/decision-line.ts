@@ -55,8 +55,8 @@ export function logDecision(
   })
   if (decision.type === 'allow') return log.allowed(MESSAGE, fields)
   const { policy, rule } = decisionPlace(entry, decision)
-  const key = [mode, entry.route, decision.reason, policy, rule].join(' ')
-  log.refused(key, MESSAGE, fields)
+  const { reason } = decision
+  log.refused({ mode, decision: 'deny', reason, route: entry.route, policy, rule }, MESSAGE, fields)
 }
 
 function lineOf(

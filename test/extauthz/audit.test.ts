@@ -206,7 +206,9 @@ test('an audit that fails, and counters and logs that fail, change no answer', a
   ])
     for (const options of [
       { metrics: { observe: () => undefined, audited: full } },
-      { decisions: { claims: [], refused: full, allowed: () => undefined } },
+      {
+        decisions: { claims: [], refused: full, allowed: () => undefined, flush: () => undefined },
+      },
       { logger: { debug: full, info: full, warn: full, error: full } },
     ]) {
       const { check } = auditing(of, options)

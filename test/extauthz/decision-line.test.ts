@@ -39,7 +39,7 @@ function logging(rest: Partial<AuthzEntry>, options: Options = {}) {
     write: (message, fields) => void lines.push({ ...fields, message }),
   })
   const { check } = checker([entry({ policy, ...rest })], { decisions, now: () => clock.now })
-  return { check, lines, clock }
+  return { check, lines, clock, decisions }
 }
 
 async function lineOf(rest: Partial<AuthzEntry>, request: TestRequest, options?: Options) {
@@ -169,6 +169,20 @@ test('a flood is one line per route, reason and rule in ten seconds, with how ma
   await check({})
   expect(lines).toHaveLength(3)
   expect(lines[2]).toMatchObject({ reason: 'no-token', leftOut: 49 })
+})
+
+test('of a flood that ends, a line tells how many more there were, and of what', async () => {
+  const { check, lines, decisions } = logging({ jwt: guarded })
+  for (let i = 0; i < 50; i++) await check({})
+  decisions.flush()
+  expect(lines.slice(1)).toEqual([
+    {
+      ...{ message: 'decisions left out', of: 'decision', decision: 'deny', reason: 'no-token' },
+      ...{ route: 'default/mcp', policy: policy.policy, leftOut: 49 },
+    },
+  ])
+  for (let i = 0; i < 50; i++) await check({})
+  expect(lines).toHaveLength(3)
 })
 
 test('who is let in is logged on request alone, or one of several', async () => {

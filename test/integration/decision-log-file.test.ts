@@ -75,6 +75,21 @@ test.each([1, 2])(
   },
 )
 
+test.each([1, 2])('%i processes: the end of a flood is told when they stop', async (workers) => {
+  const file = join(folder, `flood-${String(workers)}.log`)
+  await withStack(['--decision-log-file', file, '--workers', String(workers)], async (own) => {
+    for (let count = 0; count < 20; count += 1) await send(own.origin, '/one')
+    expect(await own.stop()).toBe(0)
+  })
+  const lines = (await readFile(file, 'utf8')).trim().split('\n')
+  const told = lines.map((line) => {
+    const { msg, leftOut } = JSON.parse(line) as { msg: string; leftOut: number }
+    return leftOut + (msg === 'decision' ? 1 : 0)
+  })
+  expect(told.reduce((sum, one) => sum + one)).toBe(20)
+  expect(lines.length).toBeLessThan(20)
+})
+
 test('on a full disk, requests are still decided, and the log reports the error', async () => {
   await withStack(['--decision-log-file', '/dev/full'], async (own) => {
     for (let count = 0; count < 5; count += 1)

@@ -196,11 +196,13 @@ function logVerdict(
   { decisions }: GuardDeps,
 ): void {
   const { request, jwt } = question.attributes
-  const { mode = '', route, webhook, phase, outcome } = fields
-  decisions?.refused(`${mode} ${route} ${webhook} ${phase} ${outcome}`, 'guardrail verdict', () => {
+  const { mode, route, webhook, phase, outcome } = fields
+  const decision = outcome === 'reject' ? 'deny' : 'change'
+  const key = { mode, decision, route, webhook, phase, outcome }
+  decisions?.refused(key, 'guardrail verdict', () => {
     const hide = hider(request ?? NO_REQUEST)
     return {
-      decision: outcome === 'reject' ? 'deny' : 'change',
+      decision,
       ...fields,
       ...(reason !== undefined && { reason: shownReason(hide(reason)) }),
       ...requestOf(question, compiled),

@@ -41,7 +41,7 @@ export function logAnswer(
       ...requestFields(request, hider(request)),
     }
   }
-  if (isDenied) log.refused([route, reason, status, error].join(' '), MESSAGE, fields)
+  if (isDenied) log.refused({ decision: 'deny', reason, status, error, route }, MESSAGE, fields)
   else log.allowed(MESSAGE, fields)
 }
 
