@@ -117,6 +117,7 @@ const PROC_WORDS: Readonly<Record<ProcEntry['type'], (entry: ProcEntry) => Word>
   guard: () => 'guardrail',
   'guard-audit': () => 'audit',
   'mcp-guard': () => 'MCP guard',
+  'mcp-guard-audit': () => 'audit',
   lists: () => 'filtered lists',
 }
 

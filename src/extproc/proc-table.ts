@@ -3,14 +3,21 @@
 import { differences } from '../incremental/diff.js'
 import { type PersistentMap, persistentMap } from '../incremental/persistent-map.js'
 import type { Authorization } from '../ir/authorization.js'
-import type { ListsEntry, McpGuardEntry, ProcEntry, WellKnownEntry } from '../ir/proc-entry.js'
+import type {
+  ListsEntry,
+  McpGuardAuditEntry,
+  McpGuardEntry,
+  ProcEntry,
+  WellKnownEntry,
+} from '../ir/proc-entry.js'
 import { compileRules } from '../rules/compile-rules.js'
 import type { CompiledRules } from '../rules/judge.js'
 import { rulesOfLists } from '../rules/listed.js'
 import { atOnce, mapWork, type Work } from '../turns.js'
 import type { CompiledLists } from './lists/lists-processor.js'
-import type { McpGuard } from './mcp/mcp-guard.js'
+import type { McpGuard, McpGuardAudit } from './mcp/mcp-guard.js'
 import {
+  compileAudited,
   compileGuard,
   compileGuardAudit,
   compileWebhooks,
@@ -18,7 +25,8 @@ import {
   type GuardAudit,
 } from './webhook/compiled-guard.js'
 
-export type CompiledProcEntry = WellKnownEntry | Guard | GuardAudit | CompiledLists | McpGuard
+export type CompiledProcEntry =
+  WellKnownEntry | Guard | GuardAudit | CompiledLists | McpGuard | McpGuardAudit
 
 export interface ProcTable {
   /** Returns the entry for a key. undefined: no such route; the stream ends with an error. */
@@ -59,6 +67,8 @@ function* compile(entry: ProcEntry): Work<CompiledProcEntry> {
       return yield* compileLists(entry)
     case 'mcp-guard':
       return yield* compileMcpGuard(entry)
+    case 'mcp-guard-audit':
+      return yield* compileMcpGuardAudit(entry)
     case 'well-known':
       return entry
   }
@@ -74,6 +84,17 @@ function* compileMcpGuard(entry: McpGuardEntry): Work<McpGuard> {
   const rules = entry.authorization && (yield* compileListRules(entry.authorization))
   const webhooks = compileWebhooks(entry, 'mcp.guard')
   return { type: 'mcp-guard', route: entry.route, ...webhooks, ...(rules && { rules }) }
+}
+
+/** Throws as compileMcpGuard() does. */
+function* compileMcpGuardAudit({
+  type,
+  route,
+  authorization,
+  ...webhooks
+}: McpGuardAuditEntry): Work<McpGuardAudit> {
+  const rules = authorization && (yield* compileListRules(authorization))
+  return { type, route, ...compileAudited(webhooks, 'mcp.guard'), ...(rules && { rules }) }
 }
 
 function* compileListRules(authorization: Authorization): Work<CompiledRules> {

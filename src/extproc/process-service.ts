@@ -16,6 +16,7 @@ import { sentContext, type Trace, type Tracer } from '../tracing.js'
 import { createGuardAudit } from './guard/guard-audit.js'
 import { createGuardProcessor } from './guard/guard-processor.js'
 import { createListsProcessor } from './lists/lists-processor.js'
+import { createMcpGuardAudit } from './mcp/mcp-guard-audit.js'
 import { createMcpGuardProcessor } from './mcp/mcp-guard-processor.js'
 import { withProbes } from './probed-processor.js'
 import type { CompiledProcEntry, ProcTable } from './proc-table.js'
@@ -172,6 +173,8 @@ function createProcessor(
       return createGuardAudit(entry, stream, guardDeps)
     case 'mcp-guard':
       return createMcpGuardProcessor(entry, stream, guardDeps)
+    case 'mcp-guard-audit':
+      return createMcpGuardAudit(entry, stream, guardDeps)
   }
 }
 

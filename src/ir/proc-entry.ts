@@ -8,7 +8,8 @@ import type { Relay } from './relay.js'
 import type { RemoteTarget } from './remote-target.js'
 
 /** A table entry of ext_proc: what it does for one HTTPRoute rule. */
-export type ProcEntry = WellKnownEntry | GuardEntry | GuardAuditEntry | ListsEntry | McpGuardEntry
+export type ProcEntry =
+  WellKnownEntry | GuardEntry | GuardAuditEntry | ListsEntry | McpGuardEntry | McpGuardAuditEntry
 
 /** Removes from the lists of an MCP server what the rules deny to the caller. */
 export interface ListsEntry {
@@ -109,6 +110,19 @@ export interface McpGuardEntry {
   /** Asked in this order before the client gets a message of the server. */
   readonly response: readonly Webhook[]
   /** With mcp.filterLists: the rules that lists are filtered by, before webhooks see them. */
+  readonly authorization?: Authorization
+}
+
+/** Asks webhooks of mode Audit about copies of the MCP traffic of one rule of a route, which changes nothing. */
+export interface McpGuardAuditEntry {
+  readonly type: 'mcp-guard-audit'
+  /** guardAuditKey() of names.ts. */
+  readonly key: string
+  /** NAMESPACE/NAME of the HTTPRoute. */
+  readonly route: string
+  readonly request: readonly AuditedWebhook[]
+  readonly response: readonly AuditedWebhook[]
+  /** As in McpGuardEntry; absent if no reply is read. */
   readonly authorization?: Authorization
 }
 

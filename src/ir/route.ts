@@ -16,7 +16,7 @@ export interface Route {
   readonly isBodyAudited?: true
   /** Key of a ProcEntry. Absent: no ext_proc stream is opened. */
   readonly proc?: ProcAttachment
-  /** Key of a GuardAuditEntry, whose webhooks get copies. Absent: no webhook is audited. */
+  /** Key of a GuardAuditEntry or McpGuardAuditEntry, whose webhooks get copies. Absent: no webhook is audited. */
   readonly procAudit?: string
   /** On a redirect the match admits allowed origins alone, and the answer gets the headers for them. */
   readonly cors?: Cors

@@ -2,6 +2,7 @@
 // client or the LLM.
 
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { auditedVerdicts, linesWith } from '../support/audits.js'
 import { type Backend, startBackend } from '../support/backend.js'
 import { eventually } from '../support/eventually.js'
 import {
@@ -57,28 +58,8 @@ beforeEach(() => {
   second.answer(sample)
 })
 
-/** Waits until the log has this many lines with this text, and returns them. */
-const lines = (text: string, count: number): Promise<readonly Record<string, unknown>[]> =>
-  eventually(() => {
-    const found = stack
-      .log()
-      .split('\n')
-      .filter((line) => line.includes(text))
-    expect(found, stack.log()).toHaveLength(count)
-    return found.map((line) => JSON.parse(line) as Record<string, unknown>)
-  })
-
-const verdicts = async (webhook: string): Promise<Readonly<Record<string, number>>> =>
-  Object.fromEntries(
-    [
-      ...(await stack.metrics()).matchAll(
-        new RegExp(
-          `^gatehouse_guardrail_verdicts_total\\{webhook="service/default/${webhook}/80",phase="(\\w+)",outcome="([\\w-]+)"(?:,reason="\\w+")?,mode="audit"\\} (\\d+)$`,
-          'gm',
-        ),
-      ),
-    ].map(([, phase, outcome, count]) => [`${phase} ${outcome}`, Number(count)]),
-  )
+const lines = (text: string, count: number) => linesWith(stack, text, count)
+const verdicts = (webhook: string) => auditedVerdicts(stack, webhook)
 
 test('a prompt and a reply that would be rejected or changed pass byte for byte, and are logged and counted', async () => {
   const reply = JSON.stringify(completion('a secret'), null, 1)

@@ -128,6 +128,7 @@ function addProc(links: Links, entry: ProcEntry, policies: ReadonlyMap<string, P
       addSource(links, entry.policy)
       return addWebhooks(links, entry)
     case 'guard-audit':
+    case 'mcp-guard-audit':
       for (const { policy } of [...entry.request, ...entry.response]) addSource(links, policy)
       return addWebhooks(links, entry)
     case 'lists':

@@ -1,5 +1,5 @@
 // Asks webhooks of mode Audit about copies of one HTTP exchange. Runs the guard itself and drops its answers: Envoy
-// never waits, and no outcome affects the client or the LLM (decision 25m).
+// never waits, and no outcome affects the client, the LLM or the MCP server (decision 25m).
 
 import { OwnEnding } from '../../ending.js'
 import { errorKind } from '../../errors.js'
@@ -20,8 +20,32 @@ const FULL_DUPLEX = {
   responseBodyMode: BodySendMode.FULL_DUPLEX_STREAMED,
 }
 
-export function createGuardAudit(
-  { key, route, request, response }: GuardAudit,
+export const createGuardAudit = (
+  entry: GuardAudit,
+  stream: ProcessorStream,
+  deps: GuardDeps,
+  lingerMs?: number,
+): Processor =>
+  createAudit(
+    {
+      route: entry.route,
+      create: (...given) => createGuardProcessor({ ...entry, type: 'guard' }, ...given),
+    },
+    stream,
+    deps,
+    lingerMs,
+  )
+
+/** The guard that is run on copies. */
+export interface Audited {
+  /** NAMESPACE/NAME of the HTTPRoute. */
+  readonly route: string
+  readonly create: (copies: ProcessorStream, deps: GuardDeps) => Processor
+}
+
+/** Runs a guard on copies. Its answers are dropped, and its bodies count as held by audits. */
+export function createAudit(
+  { route, create }: Audited,
   stream: ProcessorStream,
   all: GuardDeps,
   lingerMs = LINGER_MS,
@@ -45,7 +69,7 @@ export function createGuardAudit(
     })
   const [requests, responses] = [lane(), lane()]
   const copies: ProcessorStream = { send: () => undefined, signal: ending }
-  const guard = createGuardProcessor({ type: 'guard', key, route, request, response }, copies, deps)
+  const guard = create(copies, deps)
 
   stream.signal.addEventListener('abort', () => {
     const timer = setTimeout(() => ending.abort(), lingerMs)

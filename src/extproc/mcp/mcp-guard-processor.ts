@@ -18,10 +18,12 @@ import { createHeldMcpReply, problemOfHeaders } from './held-reply.js'
 import type { McpExchange, McpGuard } from './mcp-guard.js'
 import { mcpRequests } from './mcp-requests.js'
 
+/** onAsked: called when the calls of the request are known. */
 export function createMcpGuardProcessor(
   guard: McpGuard,
   stream: ProcessorStream,
   deps: GuardDeps,
+  onAsked?: () => void,
 ): Processor {
   let unanswered = new Map<unknown, AskedCall>(NOTHING_ASKED)
   let isBatch = false
@@ -39,6 +41,7 @@ export function createMcpGuardProcessor(
   const form = mcpRequests(exchange, (asked, wasBatch) => {
     unanswered = new Map(asked)
     isBatch = wasBatch
+    onAsked?.()
   })
   const request = createRequestGuard(form, stream, deps)
   const own = createOwnReply(stream)

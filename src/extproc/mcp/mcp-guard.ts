@@ -16,6 +16,11 @@ export interface McpGuard extends GuardWebhooks {
   readonly rules?: CompiledRules
 }
 
+/** The webhooks of a route's MCP traffic that are audited. */
+export interface McpGuardAudit extends Omit<McpGuard, 'type'> {
+  readonly type: 'mcp-guard-audit'
+}
+
 /** One request of a client and its reply. */
 export interface McpExchange {
   readonly guard: McpGuard

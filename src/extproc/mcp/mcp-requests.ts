@@ -20,6 +20,7 @@ import { inspectsOf } from '../webhook/compiled-guard.js'
 import { inspectMessage } from './inspect-message.js'
 import type { McpExchange } from './mcp-guard.js'
 import {
+  type Answered,
   mcpBusy,
   mcpRejected,
   mcpTooLarge,
@@ -52,7 +53,8 @@ export function mcpRequests(
       if (!read.ok) return unreadableMcpRequest(read.error)
       const { json } = read.value
       if (json === undefined) return { type: 'passed', body }
-      onAsked(askedCalls(json), json.root.type === 'array')
+      const answered = { asked: askedCalls(json), isBatch: json.root.type === 'array' }
+      onAsked(answered.asked, answered.isBatch)
       if (guard.request.length === 0) return { type: 'passed', body }
       const messages = await inTurns(readClientMessages(json, inspectsOf(guard.request)), signal)
       if (messages === undefined) return ABORTED
@@ -60,33 +62,31 @@ export function mcpRequests(
         return unreadableMcpRequest(
           new McpProblem('invalid-request', messages.error, read.value.id),
         )
-      return inspectMessages(json, messages.value, exchange, attributes)
+      return inspectMessages(json, messages.value, answered, exchange)
     },
   }
 }
 
-/** Asks about each message of a body, and writes the changes back. */
+/** Asks about each message of a body, and writes the changes back. answered: what an own reply would answer. */
 async function inspectMessages(
   json: JsonText,
   messages: readonly GuardedMessage[],
+  answered: Answered,
   exchange: McpExchange,
-  attributes: Attributes,
 ): Promise<RequestFinding> {
   const edits: Edit[] = []
   let contents: readonly string[] = []
   for (const message of messages) {
     const verdict = await inspectMessage(message, 'request', exchange)
     if (verdict.type === 'aborted') return verdict
-    if (verdict.type !== 'pass') {
-      const answered = { asked: exchange.unanswered(), isBatch: exchange.isBatch() }
+    if (verdict.type !== 'pass')
       return verdict.type === 'reject' ? mcpRejected(answered, verdict) : mcpUnavailable(answered)
-    }
     edits.push(...verdict.edits)
     contents = verdict.contents
   }
-  const single = exchange.isBatch() ? undefined : messages[0]
+  const single = answered.isBatch ? undefined : messages[0]
   try {
-    const headers = changedParams(factsOf(attributes).headers, single, contents)
+    const headers = changedParams(factsOf(exchange.attributes()).headers, single, contents)
     const text = edits.length === 0 ? json.text : applyEdits(json.text, edits)
     return await encoded(text, headers, exchange)
   } catch (error) {

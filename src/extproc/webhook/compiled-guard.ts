@@ -3,7 +3,6 @@
 import { compileValue, type ValueExpression } from '../../cel/value.js'
 import type { PolicySource } from '../../ir/policy-source.js'
 import type {
-  AuditedWebhook,
   GuardAuditEntry,
   GuardEntry,
   McpGuardEntry,
@@ -77,17 +76,27 @@ export const compileGuardAudit = ({
   type: 'guard-audit',
   key,
   route,
-  request: request.map((one, index) => auditedOf(one, 'request', index)),
-  response: response.map((one, index) => auditedOf(one, 'response', index)),
+  ...compileAudited({ request, response }, 'promptGuard'),
 })
 
-const auditedOf = (one: AuditedWebhook, phase: Phase, index: number): CompiledWebhook =>
-  placed(one, one.policy, `promptGuard.${phase}[${one.index ?? index}]`)
+/** field: as in compileWebhooks(). Throws as compileGuard() does. */
+export function compileAudited(
+  entry: Pick<GuardAuditEntry, 'request' | 'response'>,
+  field: GuardField,
+): GuardWebhooks {
+  const compiled = (phase: Phase): readonly CompiledWebhook[] =>
+    entry[phase].map((one, index) =>
+      placed(one, one.policy, `${field}.${phase}[${one.index ?? index}]`),
+    )
+  return { request: compiled('request'), response: compiled('response') }
+}
+
+type GuardField = 'promptGuard' | 'mcp.guard'
 
 /** field: the member of the policy that names the webhooks. Throws as compileGuard() does. */
 export const compileWebhooks = (
   { policy, request, response }: GuardEntry | McpGuardEntry,
-  field: 'promptGuard' | 'mcp.guard',
+  field: GuardField,
 ): GuardWebhooks => ({
   request: request.map((one, index) =>
     placed(one, policy, `${field}.request[${one.index ?? index}]`),

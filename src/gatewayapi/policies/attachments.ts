@@ -6,6 +6,7 @@ import { type Context, query } from '../world/context.js'
 import { type Audit, auditedFieldConflicts, isAudited, mergeAudited } from './audit.js'
 import { poolAuthorization } from './authorization.js'
 import { type TranslatedPolicy, translatePolicy } from './policies.js'
+import type { PromptGuard } from './prompt-guard.js'
 import { type RateLimit, translateRateLimit } from './rate-limit.js'
 import { type TranslatedTransformation, translateTransformation } from './transformation.js'
 import {
@@ -66,9 +67,16 @@ export const enforcesAuthz = (attachment: Attachment): boolean =>
 export const tokenPolicies = ({ jwt, audit }: Attachment): readonly TranslatedPolicy[] =>
   [jwt, audit?.jwt].flatMap((policy) => policy ?? [])
 
-/** Returns the policies whose promptGuard is in force or audited. */
-export const guardPolicies = ({ guard, audit }: Attachment): readonly TranslatedPolicy[] =>
-  [guard, audit?.guard].flatMap((policy) => policy ?? [])
+/** Returns the guards that are in force or audited. */
+export const guardsOf = ({ guard, mcpGuard, audit }: Attachment): readonly PromptGuard[] =>
+  [
+    ...[guard?.guard, audit?.guard?.guard],
+    ...[mcpGuard?.mcpGuard, audit?.mcpGuard?.mcpGuard],
+  ].flatMap((one) => one ?? [])
+
+/** Whether the guards of the target, in force or audited, are for MCP traffic. */
+export const guardsMcp = ({ mcpGuard, audit }: Attachment): boolean =>
+  mcpGuard !== undefined || audit?.mcpGuard !== undefined
 
 /** Returns the merged policies of a target. target: a targetKey(). */
 export const attachPolicies = (context: Context, target: string): Attachment =>

@@ -4,7 +4,7 @@
 import type { Authorization } from '../../ir/authorization.js'
 import { poolAuthorization } from './authorization.js'
 import type { TranslatedPolicy } from './policies.js'
-import { addConflict, JWT, PROMPT_GUARD, winnerOf } from './winners.js'
+import { addConflict, JWT, MCP_GUARD, PROMPT_GUARD, winnerOf } from './winners.js'
 
 export interface Audit {
   /** The valid policies of mode Audit, highest precedence first. */
@@ -13,6 +13,8 @@ export interface Audit {
   readonly jwt?: TranslatedPolicy
   /** The policy whose promptGuard is audited. */
   readonly guard?: TranslatedPolicy
+  /** The policy whose MCP guard is audited. */
+  readonly mcpGuard?: TranslatedPolicy
   readonly authorization?: Authorization
   readonly readsMcp: boolean
   /** Like those of an Attachment. */
@@ -24,17 +26,11 @@ export interface Audit {
 export const isAudited = ({ policy }: TranslatedPolicy): boolean => policy.spec.mode === 'Audit'
 
 /** all: in order of precedence, highest first. enforced: the policies in force beside them. */
-export function mergeAudited(
-  all: readonly TranslatedPolicy[],
-  enforced: { readonly jwt?: TranslatedPolicy; readonly mcpGuard?: TranslatedPolicy },
-): Audit {
+export function mergeAudited(all: readonly TranslatedPolicy[], enforced: Enforced): Audit {
   const conflicts = new Map<string, string>()
   const valid = all.filter(({ problems }) => problems.length === 0)
   const jwt = winnerOf(valid, JWT, conflicts)
-  const guard = winnerOf(valid, PROMPT_GUARD, conflicts)
-  const mcp = [enforced.jwt, jwt].find((policy) => policy?.jwt?.mcp !== undefined)
-  const isMixed = guard !== undefined && (mcp !== undefined || enforced.mcpGuard !== undefined)
-  if (isMixed) addConflict(conflicts, guard.key, MCP_AND_GUARD)
+  const guards = auditedGuards(valid, { ...enforced, audited: jwt }, conflicts)
   const untokened =
     jwt === undefined && enforced.jwt === undefined ? valid.filter(asksForScopes) : []
   for (const { key } of untokened) addConflict(conflicts, key, SCOPES_WITHOUT_TOKENS)
@@ -43,11 +39,41 @@ export function mergeAudited(
   return {
     policies: valid,
     ...(jwt === undefined ? {} : { jwt }),
-    ...(guard === undefined || isMixed ? {} : { guard }),
+    ...guards.fit,
     ...(authorization === undefined ? {} : { authorization }),
     readsMcp: judging.some(({ readsMcp }) => readsMcp),
     conflicts,
-    unfit: [...(isMixed ? [guard.key] : []), ...untokened.map(({ key }) => key)],
+    unfit: [...guards.unfit, ...untokened.map(({ key }) => key)],
+  }
+}
+
+interface Enforced {
+  readonly jwt?: TranslatedPolicy
+  readonly guard?: TranslatedPolicy
+  readonly mcpGuard?: TranslatedPolicy
+}
+
+/** Returns the audited guards, of which a route has one kind: what is in force decides which. */
+function auditedGuards(
+  valid: readonly TranslatedPolicy[],
+  enforced: Enforced & { readonly audited: TranslatedPolicy | undefined },
+  conflicts: Map<string, string>,
+): { readonly fit: Pick<Audit, 'guard' | 'mcpGuard'>; readonly unfit: readonly string[] } {
+  const guard = winnerOf(valid, PROMPT_GUARD, conflicts)
+  const mcpGuard = winnerOf(valid, MCP_GUARD, conflicts)
+  const isLlm = enforced.guard !== undefined
+  const isMcp =
+    [enforced.jwt, enforced.audited].some((policy) => policy?.jwt?.mcp !== undefined) ||
+    enforced.mcpGuard !== undefined ||
+    (mcpGuard !== undefined && !isLlm)
+  if (guard !== undefined && isMcp) addConflict(conflicts, guard.key, MCP_AND_GUARD)
+  if (mcpGuard !== undefined && isLlm) addConflict(conflicts, mcpGuard.key, LLM_AND_MCP_GUARD)
+  return {
+    fit: {
+      ...(guard === undefined || isMcp ? {} : { guard }),
+      ...(mcpGuard === undefined || isLlm ? {} : { mcpGuard }),
+    },
+    unfit: [...(isMcp && guard ? [guard.key] : []), ...(isLlm && mcpGuard ? [mcpGuard.key] : [])],
   }
 }
 
@@ -56,12 +82,15 @@ export function auditedFieldConflicts(
   policies: readonly TranslatedPolicy[],
 ): ReadonlyMap<string, string> {
   const conflicts = new Map<string, string>()
-  for (const field of [JWT, PROMPT_GUARD]) winnerOf(policies, field, conflicts)
+  for (const field of [JWT, PROMPT_GUARD, MCP_GUARD]) winnerOf(policies, field, conflicts)
   return conflicts
 }
 
 const MCP_AND_GUARD =
   'backend.ai.promptGuard is for LLM traffic and the route carries MCP traffic: the webhooks are not asked'
+
+const LLM_AND_MCP_GUARD =
+  'backend.mcp.guard is for MCP traffic and the route carries LLM traffic: the webhooks are not asked'
 
 const asksForScopes = ({ policy }: TranslatedPolicy): boolean =>
   policy.spec.traffic?.authorization?.policy.requiredScopes !== undefined

@@ -14,7 +14,7 @@ import { translateGateway } from '../listeners/gateways.js'
 import { type WebhookLimits, webhookLimits } from '../listeners/parameters.js'
 import type { Context } from '../world/context.js'
 import { gatewayKey } from '../world/world.js'
-import { type Attachment, attachPolicies } from './attachments.js'
+import { type Attachment, attachPolicies, guardsMcp } from './attachments.js'
 import type { PromptGuard, TranslatedWebhook, WebhookSpec } from './prompt-guard.js'
 
 /** Returns the webhooks for routes on these Gateways; undefined: the guard names none. */
@@ -38,13 +38,15 @@ export function guardWebhooks(
 /** Returns the audited webhooks of both modes of policy; undefined: there are none. */
 export function auditedWebhooks(
   context: Context,
-  { guard: enforced, audit }: Attachment,
+  attachment: Attachment,
   gateways: readonly GatewayName[],
 ): Pick<GuardAuditEntry, 'request' | 'response'> | undefined {
   const limits = limitsOf(context, gateways)
+  const kind = guardsMcp(attachment) ? 'mcpGuard' : 'guard'
+  const enforced = attachment[kind]
   const webhooks = (phase: 'request' | 'response'): readonly AuditedWebhook[] =>
-    [enforced, audit?.guard].flatMap((policy) =>
-      (policy?.guard?.[phase] ?? [])
+    [enforced, attachment.audit?.[kind]].flatMap((policy) =>
+      (policy?.[kind]?.[phase] ?? [])
         .filter(({ isAudited }) => isAudited || policy !== enforced)
         .map((webhook) => ({
           ...webhookOf(context, webhook, `/${phase}`, limits),

@@ -8,7 +8,7 @@ import type { ProcEntry } from '../../ir/proc-entry.js'
 import type { Cors, PathMatch } from '../../ir/route.js'
 import type { GatewayName } from '../../ir/status.js'
 import { relayPath, WELL_KNOWN_ROOTS } from '../../oauth/paths.js'
-import { attachPolicies, auditsAuthz } from '../policies/attachments.js'
+import { attachPolicies, auditsAuthz, guardsMcp } from '../policies/attachments.js'
 import type { Mcp } from '../policies/mcp.js'
 import type { TranslatedPolicy } from '../policies/policies.js'
 import type { Context } from '../world/context.js'
@@ -93,7 +93,8 @@ const ofOwnEnvoys = ({ attachment, audited }: RuleInput): readonly string[] =>
   [
     attachment.rateLimit && 'traffic.rateLimit',
     attachment.transformation && 'traffic.transformation',
-    audited && 'backend.ai.promptGuard in mode Audit',
+    audited &&
+      `${guardsMcp(attachment) ? 'backend.mcp.guard' : 'backend.ai.promptGuard'} in mode Audit`,
     attachment.mcpGuard && 'backend.mcp.guard',
   ].flatMap((field) =>
     field === undefined

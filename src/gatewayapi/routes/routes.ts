@@ -7,7 +7,7 @@ import type { MeshRoute } from '../../ir/mesh-route.js'
 import type { ProcEntry } from '../../ir/proc-entry.js'
 import type { WantedDocument } from '../../ir/remote-target.js'
 import type { GatewayName, ResourceStatus } from '../../ir/status.js'
-import { guardPolicies, tokenPolicies } from '../policies/attachments.js'
+import { guardsOf, tokenPolicies } from '../policies/attachments.js'
 import { auditedWebhooks, guardWebhooks } from '../policies/guard-webhooks.js'
 import { statusOf } from '../world/conditions.js'
 import { type Context, query } from '../world/context.js'
@@ -72,10 +72,7 @@ export const translateRoute = (context: Context, route: HttpRoute): TranslatedRo
       ...scopes.flatMap(({ attachment }) =>
         tokenPolicies(attachment).flatMap(({ jwt }) => jwt?.uses ?? []),
       ),
-      ...scopes.flatMap(({ attachment }) =>
-        guardPolicies(attachment).flatMap(({ guard }) => guard?.uses ?? []),
-      ),
-      ...scopes.flatMap(({ attachment }) => attachment.mcpGuard?.mcpGuard?.uses ?? []),
+      ...scopes.flatMap(({ attachment }) => guardsOf(attachment).flatMap((guard) => guard.uses)),
     ]
     return settled({ ...translated, uses }, previous)
   })

@@ -8,12 +8,13 @@ import type {
   GuardAuditEntry,
   GuardEntry,
   ListsEntry,
+  McpGuardAuditEntry,
   McpGuardEntry,
   ProcEntry,
   WellKnownEntry,
 } from '../../ir/proc-entry.js'
 import type { PathMatch } from '../../ir/route.js'
-import { auditsAuthz, enforcesAuthz } from '../policies/attachments.js'
+import { type Attachment, auditsAuthz, enforcesAuthz, guardsMcp } from '../policies/attachments.js'
 import type { Mcp } from '../policies/mcp.js'
 import type { TranslatedPolicy } from '../policies/policies.js'
 import { keyOf } from '../world/world.js'
@@ -92,12 +93,15 @@ const sourceOf = ({ key, policy }: TranslatedPolicy): PolicySource => ({
 export function procEntry(input: RuleInput, routes: readonly OrderedRoute[]): readonly ProcEntry[] {
   const modes = new Set(routes.map(({ route }) => route.proc?.mode))
   const mcp = input.attachment.jwt?.jwt?.mcp
-  const guard = modes.has('guard') ? [...guardEntry(input), ...mcpGuardEntry(input)] : []
   const isAudited = routes.some(({ route }) => route.procAudit !== undefined)
-  if (mcp === undefined) return isAudited ? [...guard, ...guardAuditEntry(input)] : guard
+  const guards = [
+    ...(modes.has('guard') ? [...guardEntry(input), ...mcpGuardEntry(input)] : []),
+    ...(isAudited ? guardAuditEntry(input) : []),
+  ]
+  if (mcp === undefined) return guards
   return [
     ...(modes.has('well-known') ? [wellKnownEntry(input, mcp)] : []),
-    ...guard,
+    ...guards,
     ...(modes.has('lists') ? listsEntry(input) : []),
   ]
 }
@@ -111,23 +115,33 @@ export function guardEntry(input: RuleInput): readonly GuardEntry[] {
 }
 
 /** Returns no entry if no webhook is audited. */
-const guardAuditEntry = (input: RuleInput): readonly GuardAuditEntry[] =>
-  input.audited === undefined
-    ? []
-    : [
-        {
-          type: 'guard-audit',
-          ...{ key: guardAuditKey(keyOfRule(input)), route: keyOf(input.route) },
-          ...input.audited,
-        },
-      ]
+function guardAuditEntry(input: RuleInput): readonly (GuardAuditEntry | McpGuardAuditEntry)[] {
+  const { audited, attachment } = input
+  if (audited === undefined) return []
+  const of = { key: guardAuditKey(keyOfRule(input)), route: keyOf(input.route), ...audited }
+  if (!guardsMcp(attachment)) return [{ type: 'guard-audit', ...of }]
+  return [
+    {
+      type: 'mcp-guard-audit',
+      ...of,
+      ...(audited.response.length > 0 ? filteredBy(attachment) : {}),
+    },
+  ]
+}
+
+/** Returns the rules that lists are filtered by; webhooks see filtered lists. */
+const filteredBy = ({
+  filtersLists,
+  authorization,
+}: Attachment): Pick<McpGuardEntry, 'authorization'> =>
+  filtersLists && authorization !== undefined ? { authorization } : {}
 
 /** Returns no entry if no webhook guards the rule's MCP traffic. */
 function mcpGuardEntry(input: RuleInput): readonly McpGuardEntry[] {
-  const { mcpGuard, filtersLists, authorization } = input.attachment
+  const { mcpGuard } = input.attachment
   if (input.webhooks === undefined || mcpGuard === undefined) return []
   const of = { key: mcpGuardKey(keyOfRule(input)), route: keyOf(input.route) }
-  const lists = filtersLists && authorization !== undefined ? { authorization } : {}
+  const lists = filteredBy(input.attachment)
   return [{ type: 'mcp-guard', ...of, policy: sourceOf(mcpGuard), ...input.webhooks, ...lists }]
 }
 

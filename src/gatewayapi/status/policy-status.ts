@@ -150,7 +150,6 @@ function notAudited({ policy }: TranslatedPolicy): readonly string[] {
     traffic?.rateLimit && 'traffic.rateLimit',
     traffic?.transformation && 'traffic.transformation',
     traffic?.jwtAuthentication?.mcp && 'the documents of traffic.jwtAuthentication.mcp',
-    backend?.mcp?.guard && 'backend.mcp.guard',
     backend?.http?.requestTimeout && 'backend.http.requestTimeout',
   ].filter((field) => typeof field === 'string')
   return fields.length === 0 ? [] : [`Not in force in mode Audit: ${fields.join(', ')}`]

@@ -79,17 +79,19 @@ const webhook = z.object({
     .meta({ since: '0.2.0' }),
 })
 
+const mode = z
+  .enum(['Enforce', 'Audit'])
+  .default('Enforce')
+  .describe(
+    'Audit: the webhook gets copies; its verdict is logged and counted, and changes nothing. In a policy of mode Audit, all webhooks are audited.',
+  )
+  .meta({ example: 'Audit', since: '0.2.0' })
+
 /** Webhooks of backend.ai.promptGuard. */
 export const guards = z
   .array(
     z.object({
-      mode: z
-        .enum(['Enforce', 'Audit'])
-        .default('Enforce')
-        .describe(
-          'Audit: the webhook gets copies; its verdict is logged and counted, and changes nothing. In a policy of mode Audit, all webhooks are audited.',
-        )
-        .meta({ example: 'Audit', since: '0.2.0' }),
+      mode,
       webhook: webhook.describe('A guardrail webhook server.'),
     }),
   )
@@ -123,6 +125,7 @@ const mcpWebhook = webhook
 export const mcpGuards = z
   .array(
     z.object({
+      mode,
       webhook: mcpWebhook.describe('A guardrail webhook server.').meta({ since: '0.2.0' }),
     }),
   )
