@@ -14,7 +14,8 @@ export interface RelayRequest {
   readonly cookie?: string | undefined
   readonly origin?: string | undefined
   readonly contentType?: string | undefined
-  readonly hasCredentials: boolean
+  /** Authorization, with which no client of a relay identifies itself. */
+  readonly credentials?: string | undefined
   /** Result of networkOf() for the client's address; "": unknown. */
   readonly network: string
   /** Whether Sec-Fetch-Dest names something other than a window, e.g. a script or a frame; false if it is not sent. */
@@ -72,7 +73,7 @@ export function relayRequest(
     cookie: headers.get('cookie')?.join('; '),
     origin: only('origin'),
     contentType: only('content-type'),
-    hasCredentials: headers.has('authorization'),
+    credentials: only('authorization'),
     isInPage: (only('sec-fetch-dest') ?? 'document') !== 'document',
     body: new Uint8Array(),
   }

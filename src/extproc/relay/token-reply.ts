@@ -25,8 +25,7 @@ export async function tokenReply(
   signal: AbortSignal,
 ): Promise<Reply> {
   if (!isForm(request)) return refused('invalid_request', 'the request is not a form')
-  if (request.hasCredentials)
-    return refused('invalid_request', 'clients are public here: they send no credentials')
+  if (request.credentials !== undefined) return refusedCredentials(request.credentials)
   const parameters = readParameters(Buffer.from(request.body).toString('latin1'))
   if ('repeated' in parameters)
     return refused('invalid_request', 'a parameter is there more than once')
@@ -45,6 +44,17 @@ const DETAILS = 'gatehouse_relay_token'
 
 const refused = (error: string, description: string): Reply =>
   errorReply(400, [error, description], DETAILS)
+
+/** Answers credentials with 401 and a challenge of their scheme (RFC 6749 section 5.2). */
+const refusedCredentials = (authorization: string): Reply =>
+  errorReply(
+    401,
+    ['invalid_client', 'clients are public here: they send no credentials'],
+    DETAILS,
+    {
+      'www-authenticate': `${/^bearer\b/i.test(authorization) ? 'Bearer' : 'Basic'} realm="token"`,
+    },
+  )
 
 /** Answers an unknown client with 401 (RFC 6749 section 5.2). */
 const UNKNOWN_CLIENT = errorReply(
@@ -70,15 +80,24 @@ const UNREACHED = errorReply(
   DETAILS,
 )
 
+/** The parameters that each grant needs (RFC 6749 sections 4.1.3 and 6, RFC 7636 section 4.5). */
+const NEEDED: ReadonlyMap<string, readonly string[]> = new Map([
+  ['authorization_code', ['code', 'redirect_uri', 'code_verifier']],
+  ['refresh_token', ['refresh_token']],
+])
+
 function exchangeOf(
   context: RelayContext,
   parameters: Parameters,
   clientHash: string,
 ): Result<Exchange, Reply> {
+  const type = parameters.get('grant_type') ?? ''
+  const missing = ['grant_type', ...(NEEDED.get(type) ?? [])].find((name) => !parameters.has(name))
+  if (missing !== undefined) return err(refused('invalid_request', `${missing} is missing`))
   const resource = parameters.get('resource')
   if (resource !== undefined && resource !== context.relay.resource)
     return err(refused('invalid_target', `resource must be ${context.relay.resource}, or absent`))
-  switch (parameters.get('grant_type')) {
+  switch (type) {
     case 'authorization_code':
       return ofCode(context, parameters, clientHash)
     case 'refresh_token':

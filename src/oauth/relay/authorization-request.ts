@@ -19,6 +19,7 @@ export interface AuthorizationRequest {
 /** An error sent to the client at its redirect URI. */
 export interface ClientError {
   readonly error: string
+  /** ASCII without quotation marks and backslashes (RFC 6749 section 4.1.2.1). */
   readonly description: string
 }
 
@@ -62,9 +63,7 @@ export function readAuthorizationRequest(
   const scopes = scopesOf(relay, get('scope'))
   const fault =
     unsupportedFault(parameters) ??
-    (get('response_type') === 'code'
-      ? undefined
-      : bad('unsupported_response_type', 'response_type must be "code"')) ??
+    responseTypeFault(get('response_type')) ??
     challengeFault(challenge, get('code_challenge_method')) ??
     (get('resource') === undefined || get('resource') === relay.resource
       ? undefined
@@ -74,7 +73,7 @@ export function readAuthorizationRequest(
     (isTooLong(loginHint, MAX_HINT) ? bad('invalid_request', 'login_hint is too long') : undefined)
   if (fault !== undefined) return err(fault)
   if (scopes === undefined)
-    return err(bad('invalid_scope', `scope must be within "${relay.scopes.join(' ')}"`))
+    return err(bad('invalid_scope', `scope must be within these: ${relay.scopes.join(' ')}`))
   return ok({
     redirectUri,
     challenge,
@@ -101,17 +100,24 @@ function unsupportedFault(parameters: Parameters): ClientError | undefined {
     : bad(UNSUPPORTED[name] ?? 'invalid_request', `${name} is not supported`)
 }
 
+function responseTypeFault(type: string | undefined): ClientError | undefined {
+  if (type === undefined) return bad('invalid_request', 'response_type is missing')
+  return type === 'code'
+    ? undefined
+    : bad('unsupported_response_type', 'response_type must be code')
+}
+
 /** Checks the challenge: base64url of a SHA-256 hash has 43 characters. */
 const challengeFault = (challenge: string, method: string | undefined): ClientError | undefined =>
   /^[A-Za-z0-9_-]{43}$/.test(challenge) && method === 'S256'
     ? undefined
-    : bad('invalid_request', 'code_challenge with code_challenge_method "S256" is required')
+    : bad('invalid_request', 'code_challenge with code_challenge_method S256 is required')
 
 function promptFault(prompt: readonly string[]): ClientError | undefined {
   if (prompt.some((word) => !PROMPTS.includes(word)))
     return bad('invalid_request', `prompt must be of ${PROMPTS.join(', ')}`)
   return prompt.includes('none') && prompt.length > 1
-    ? bad('invalid_request', 'prompt "none" stands alone')
+    ? bad('invalid_request', 'prompt none stands alone')
     : undefined
 }
 

@@ -83,7 +83,6 @@ export function createWorld(options: WorldOptions = {}): World {
         {
           method: 'GET',
           path: `${AS}/${endpoint}${query === undefined ? '' : `?${query}`}`,
-          hasCredentials: false,
           network: '203.0.113',
           isInPage: false,
           ...(endpoint === 'token' && { contentType: FORM, method: 'POST' }),

@@ -59,7 +59,10 @@ describe('a code', () => {
 
   test.each<[string, Readonly<Record<string, string | undefined>>, string]>([
     ['another verifier', { code_verifier: 'w'.repeat(43) }, 'invalid_grant'],
-    ['no verifier', { code_verifier: undefined }, 'invalid_grant'],
+    ['no verifier', { code_verifier: undefined }, 'invalid_request'],
+    ['no redirect URI', { redirect_uri: undefined }, 'invalid_request'],
+    ['no code', { code: undefined }, 'invalid_request'],
+    ['no grant', { grant_type: undefined }, 'invalid_request'],
     ['a short verifier', { code_verifier: 'v' }, 'invalid_grant'],
     ['another redirect URI', { redirect_uri: 'http://127.0.0.1:4712/cb' }, 'invalid_grant'],
     ['another resource', { resource: 'https://gw.example/other' }, 'invalid_target'],
@@ -104,10 +107,22 @@ describe('a request', () => {
   test.each<[string, string, object]>([
     ['with a parameter twice', 'client_id=a&client_id=b', {}],
     ['that is no form', '{}', { contentType: 'application/json' }],
-    ['with credentials', 'client_id=a', { hasCredentials: true }],
   ])('%s is invalid_request', async (_, body, more) => {
     const reply = await ask(createWorld(), body, more)
     expect([reply.status, json(reply)['error']]).toEqual([400, 'invalid_request'])
+  })
+
+  test.each([
+    ['Basic YTpi', 'Basic realm="token"'],
+    ['bearer abc', 'Bearer realm="token"'],
+    ['', 'Basic realm="token"'],
+  ])('with the credentials %j is invalid_client', async (credentials, challenge) => {
+    const reply = await ask(createWorld(), 'client_id=a', { credentials })
+    expect([reply.status, json(reply)['error'], reply.headers['www-authenticate']]).toEqual([
+      401,
+      'invalid_client',
+      challenge,
+    ])
   })
 
   test('larger than 64 KiB is 413', async () => {
@@ -148,6 +163,7 @@ describe('a refresh token', () => {
   test.each<[string, Readonly<Record<string, string>>, string]>([
     ['a wider scope', { scope: 'openid files:read' }, 'invalid_scope'],
     ['another resource', { resource: 'https://other.example' }, 'invalid_target'],
+    ['nothing in it', { refresh_token: '' }, 'invalid_request'],
     ["the provider's own", { refresh_token: 'rt-of-the-provider' }, 'invalid_grant'],
   ])('with %s never reaches the provider', async (_, change, error) => {
     const world = createWorld()

@@ -58,7 +58,7 @@ test('without a scope: all but offline_access', () => {
 
 test.each<[Readonly<Record<string, string | undefined>>, string]>([
   [{ response_type: 'token' }, 'unsupported_response_type'],
-  [{ response_type: undefined }, 'unsupported_response_type'],
+  [{ response_type: undefined }, 'invalid_request'],
   [{ code_challenge: undefined }, 'invalid_request'],
   [{ code_challenge: 'short' }, 'invalid_request'],
   [{ code_challenge_method: 'plain' }, 'invalid_request'],
@@ -74,7 +74,9 @@ test.each<[Readonly<Record<string, string | undefined>>, string]>([
   [{ response_mode: 'fragment' }, 'invalid_request'],
   [{ claims: '{}' }, 'invalid_request'],
 ])('%j is %s', (change, error) => {
-  expect(read(change)).toMatchObject({ ok: false, error: { error } })
+  // RFC 6749 section 4.1.2.1 has the characters of error_description.
+  const description = expect.stringMatching(/^[\x20\x21\x23-\x5b\x5d-\x7e]+$/) as string
+  expect(read(change)).toMatchObject({ ok: false, error: { error, description } })
 })
 
 /** Below a pattern by its text, and somewhere else for some servers. */
