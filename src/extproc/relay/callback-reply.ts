@@ -23,7 +23,16 @@ const PASSED_ERRORS = [
   ...['interaction_required', 'login_required', 'account_selection_required', 'consent_required'],
 ]
 
+/** Leaves the login's cookie alone, so that the page can be reloaded. */
+const TOO_MANY = errorPageReply(
+  429,
+  'Too many logins end at this moment. Reload this page in a moment.',
+  [],
+  { 'retry-after': '5' },
+)
+
 export function callbackReply(context: RelayContext, request: RelayRequest): Reply {
+  if (!context.mayAsk('callback', request.network)) return TOO_MANY
   const parameters =
     request.path.length > MAX_PATH ? undefined : readParameters(queryOf(request.path))
   if (parameters === undefined || 'repeated' in parameters)

@@ -24,6 +24,7 @@ export async function tokenReply(
   request: RelayRequest,
   signal: AbortSignal,
 ): Promise<Reply> {
+  if (!context.mayAsk('token', request.network)) return TOO_MANY
   if (!isForm(request)) return refused('invalid_request', 'the request is not a form')
   if (request.credentials !== undefined) return refusedCredentials(request.credentials)
   const parameters = readParameters(Buffer.from(request.body).toString('latin1'))
@@ -34,7 +35,6 @@ export async function tokenReply(
   if (!context.isKnown(id)) return UNKNOWN_CLIENT
   const exchange = exchangeOf(context, parameters, hashOfText(id))
   if (!exchange.ok) return exchange.error
-  if (!context.mayAsk('token', request.network)) return TOO_MANY
   const answer = await context.callProvider(exchange.value.form, signal)
   if (!answer.ok) return answer.error === 'busy' ? BUSY : UNREACHED
   return answered(context, exchange.value.grant, answer.value)
@@ -70,7 +70,7 @@ const BUSY = errorReply(
 )
 const TOO_MANY = errorReply(
   429,
-  ['temporarily_unavailable', 'too many tokens are asked for from this network at this moment'],
+  ['temporarily_unavailable', 'too many tokens are asked for at this moment'],
   DETAILS,
   { 'retry-after': '5' },
 )

@@ -5,7 +5,9 @@ import { describe, expect, test } from 'vitest'
 import type { Reply } from '../../../src/extproc/stream/immediate-response.js'
 import { err } from '../../../src/result.js'
 import {
+  approve,
   authorization,
+  Browser,
   createWorld,
   exchange,
   form,
@@ -15,6 +17,7 @@ import {
   logIn,
   REDIRECT_URI,
   register,
+  VERIFIER,
   type World,
 } from './support.js'
 
@@ -111,6 +114,70 @@ test('tokens for one network are 429 beyond a bound, and others are given theirs
   await world.ask('token', { body })
   expect(world.calls).toHaveLength(asked)
   expect((await world.ask('token', { body, network: HONEST })).status).toBe(200)
+})
+
+test.each<[string, (client: string) => string]>([
+  ['made-up codes', (client) => form({ grant_type: 'authorization_code', client_id: client })],
+  ['clients that nobody knows', () => form({ grant_type: 'refresh_token', client_id: 'made-up' })],
+  ['no form at all', () => '{'],
+])('token requests with %s are limited too, and others are given theirs', async (_, bodyOf) => {
+  const world = createWorld()
+  const { client, code } = await logIn(world)
+  const body = bodyOf(client)
+  expect((await flood(() => world.ask('token', { body }), is429)).headers).toMatchObject({
+    'retry-after': '5',
+  })
+  const { status } = await world.ask('token', {
+    network: HONEST,
+    body: form({
+      ...{ grant_type: 'authorization_code', client_id: client, code },
+      ...{ redirect_uri: REDIRECT_URI, code_verifier: VERIFIER },
+    }),
+  })
+  expect(status).toBe(200)
+})
+
+test('token requests of many networks are 429 beyond a bound too', async () => {
+  const world = createWorld()
+  let network = 0
+  await flood(() => world.ask('token', { body: '', network: String((network += 1)) }), is429)
+  expect((await world.ask('token', { body: '', network: HONEST })).status).toBe(429)
+})
+
+describe('answers of the provider', () => {
+  test('of one network are 429 beyond a bound; a login there ends after it, others at once', async () => {
+    const world = createWorld()
+    const query = authorization(await register(world))
+    const [here, elsewhere] = [new Browser(), new Browser()]
+    const logins = [await approve(world, here, query), await approve(world, elsewhere, query)]
+    const queries = logins.map((login) =>
+      form({
+        code: 'c',
+        state: locationOf(login).searchParams.get('state') ?? '',
+        iss: world.relay.providerIssuer,
+      }),
+    )
+    const made = () => world.ask('callback', { query: 'state=made-up&code=c' })
+    const refused = await flood(made, is429)
+    expect([refused.headers['retry-after'], html(refused)]).toEqual([
+      '5',
+      expect.stringContaining('Reload this page') as string,
+    ])
+    const back = (at: number, { cookie }: Browser, network: string) =>
+      world.ask('callback', { query: queries[at] ?? '', cookie, network })
+    expect((await back(1, elsewhere, HONEST)).status).toBe(303)
+    const held = await back(0, here, '203.0.113')
+    expect([held.status, held.cookies]).toEqual([429, []])
+    world.now += 1000
+    expect((await back(0, here, '203.0.113')).status).toBe(303)
+  })
+
+  test('of many networks are 429 beyond a bound too', async () => {
+    const world = createWorld()
+    let network = 0
+    await flood(() => world.ask('callback', { network: String((network += 1)) }), is429)
+    expect((await world.ask('callback', { network: HONEST })).status).toBe(429)
+  })
 })
 
 test('what another policy is asked for does not count', async () => {
