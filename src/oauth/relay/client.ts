@@ -62,8 +62,11 @@ export function registerClient(
 const refused = (error: string, description: string): JsonReply =>
   registrationRefused(400, error, description)
 
+/** Counts characters, of which some have two UTF-16 units. */
+const isLongName = (name: string): boolean => Array.from(name).length > MAX_NAME
+
 const nameFault = (name: Json | undefined): JsonReply | undefined =>
-  typeof name === 'string' && name.length > MAX_NAME
+  typeof name === 'string' && isLongName(name)
     ? refused('invalid_client_metadata', `client_name has more than ${MAX_NAME} characters`)
     : undefined
 
@@ -128,7 +131,7 @@ export function documentClient(url: string, document: JsonObject): Result<Client
   if (id !== url) return err('its client_id is not its URL')
   if (method !== 'none') return err('its token_endpoint_auth_method is not "none"')
   if (!isRedirectUris(uris)) return err('its redirect_uris cannot be used')
-  if (name !== undefined && (typeof name !== 'string' || name.length > MAX_NAME))
+  if (name !== undefined && (typeof name !== 'string' || isLongName(name)))
     return err(`its client_name is no text of at most ${MAX_NAME} characters`)
   return ok({
     id: url,

@@ -52,6 +52,15 @@ describe('a registration', () => {
     expect(openClientId(other, relay, vault, NOW)).toMatchObject({ name: 'Tester' })
   })
 
+  test('has a name of 128 characters, whatever their size in memory', () => {
+    const name = '\u{1F989}'.repeat(128)
+    const id = idOf(register({ ...CLIENT, client_name: name }))
+    expect(openClientId(id, relay, vault, NOW)).toMatchObject({ name })
+    const document = { client_id: 'https://clients.example/a', client_name: name }
+    const more = { redirect_uris: ['app:/cb'], token_endpoint_auth_method: 'none' }
+    expect(documentClient(document.client_id, { ...document, ...more })).toMatchObject({ ok: true })
+  })
+
   test.each<[string, object | string, string]>([
     ['no JSON', '{', 'invalid_client_metadata'],
     ['no redirect URI', { redirect_uris: [] }, 'invalid_redirect_uri'],
@@ -65,6 +74,11 @@ describe('a registration', () => {
     ['a user', { redirect_uris: ['http://a@127.0.0.1/'] }, 'invalid_redirect_uri'],
     ['a fragment', { redirect_uris: ['app:/cb#a'] }, 'invalid_redirect_uri'],
     ['a long name', { ...CLIENT, client_name: 'n'.repeat(129) }, 'invalid_client_metadata'],
+    [
+      'a long name of large characters',
+      { ...CLIENT, client_name: '\u{1F989}'.repeat(129) },
+      'invalid_client_metadata',
+    ],
     [
       'too much together',
       {
