@@ -45,6 +45,8 @@ export const isListMethod = (method: string): boolean => Object.hasOwn(LISTS, me
 export interface AskedList {
   readonly id: string
   readonly method: string
+  /** Version in the body of the request, which a use of an item repeats; absent: none. */
+  readonly protocolVersion?: string
 }
 
 /** The lists that were requested; "all": whatever is a list, because the requests are unknown. */
@@ -54,6 +56,8 @@ export interface FoundList {
   readonly items: readonly ListItem[]
   /** The value of cacheScope; undefined if it is absent or "private". */
   readonly cacheScope: JsonNode | undefined
+  /** Versions in the requests for it, "" where there is none; at least one. */
+  readonly protocolVersions: readonly string[]
 }
 
 export interface ListItem {
@@ -68,31 +72,36 @@ export function listsIn(root: JsonNode, text: string, asked: AskedLists): readon
   return answers.flatMap((answer) => listsOf(answer, text, kindsOf))
 }
 
-type KindsOf = (id: unknown) => readonly ListKind[]
+/** Kinds of lists, with the versions in the requests for them. */
+type Kinds = ReadonlyMap<ListKind, ReadonlySet<string>>
+type KindsOf = (id: unknown) => Kinds
+
+const NO_KINDS: Kinds = new Map()
+const NO_VERSION: ReadonlySet<string> = new Set([''])
+const ALL_KINDS: Kinds = new Map(Object.values(LISTS).map((kind) => [kind, NO_VERSION]))
 
 function listsOf(answer: JsonNode, text: string, kindsOf: KindsOf): readonly FoundList[] {
   if (answer.type !== 'object') throw new UnreadableForm('a message is not an object')
   const result = present(member(answer, 'result'))
   if (result === undefined) return []
   const kinds = kindsOf(idOf(answer, text))
-  if (kinds.length === 0) return []
+  if (kinds.size === 0) return []
   if (result.type !== 'object') throw new UnreadableForm('a result is not an object')
-  return kinds.flatMap((kind) => listOf(result, kind))
+  return [...kinds].flatMap(([kind, versions]) => listOf(result, kind, versions))
 }
 
 /** Returns a lookup by id, because a batch may contain thousands of requests and answers. */
 function kindsById(asked: AskedLists): KindsOf {
-  if (asked === 'all') return () => Object.values(LISTS)
-  const kinds = new Map<unknown, Set<ListKind>>()
-  for (const { id, method } of asked) {
+  if (asked === 'all') return () => ALL_KINDS
+  const all = new Map<unknown, Map<ListKind, Set<string>>>()
+  for (const { id, method, protocolVersion = '' } of asked) {
     const kind = LISTS[method]
     if (kind === undefined) continue
     const value = comparable(JSON.parse(id))
-    const known = kinds.get(value)
-    if (known === undefined) kinds.set(value, new Set([kind]))
-    else known.add(kind)
+    const kinds = all.get(value) ?? new Map<ListKind, Set<string>>()
+    all.set(value, kinds.set(kind, (kinds.get(kind) ?? new Set()).add(protocolVersion)))
   }
-  return (id) => [...(kinds.get(id) ?? [])]
+  return (id) => all.get(id) ?? NO_KINDS
 }
 
 /** Returns the same for 7 and "7", as clients that compare ids as numbers or texts take either for an answer. */
@@ -112,14 +121,18 @@ function idOf(answer: JsonObjectNode, text: string): unknown {
   return comparable(JSON.parse(text.slice(id.start, id.end)))
 }
 
-function listOf(result: JsonObjectNode, kind: ListKind): readonly FoundList[] {
+function listOf(
+  result: JsonObjectNode,
+  kind: ListKind,
+  versions: ReadonlySet<string>,
+): readonly FoundList[] {
   const list = member(result, kind.member)
   if (list === undefined) return []
   if (list.type !== 'array') throw new UnreadableForm('a list is none')
   const items = list.items.map((node) => ({ node, call: kind.call(nameOf(node, kind)) }))
   const scope = member(result, 'cacheScope')
   const isPrivate = scope === undefined || (scope.type === 'string' && scope.value === 'private')
-  return [{ items, cacheScope: isPrivate ? undefined : scope }]
+  return [{ items, cacheScope: isPrivate ? undefined : scope, protocolVersions: [...versions] }]
 }
 
 function nameOf(item: JsonNode, { name }: ListKind): string {

@@ -2,7 +2,7 @@
 // can read about the caller. The claims are passed separately.
 
 import type { Attributes, RequestAttributes, SourceAttributes } from '../cel/attributes.js'
-import type { AskedLists } from '../mcp/lists.js'
+import type { AskedList, AskedLists } from '../mcp/lists.js'
 
 export interface ListRequest {
   readonly asked: AskedLists
@@ -24,7 +24,7 @@ const SECRETS = ['authorization', 'cookie']
 export function listRequestText({ request, source }: Attributes, asked: AskedLists): string {
   if (request === undefined) throw new Error('no request')
   const written: Written = {
-    asked: asked === 'all' ? asked : asked.map(({ id, method }) => ({ id, method })),
+    asked: asked === 'all' ? asked : asked.map(listed),
     ...(source && { source }),
     request: {
       ...request,
@@ -33,6 +33,11 @@ export function listRequestText({ request, source }: Attributes, asked: AskedLis
   }
   return JSON.stringify(written)
 }
+
+const listed = ({ id, method, protocolVersion = '' }: AskedList): AskedList => ({
+  ...{ id, method },
+  ...(protocolVersion === '' ? {} : { protocolVersion }),
+})
 
 /** text: result of listRequestText(). */
 export function parseListRequest(text: string): ListRequest {

@@ -3,6 +3,7 @@
 import type { Attributes } from '../cel/attributes.js'
 import { Budget, type BudgetLimits } from '../cel/budget.js'
 import type { Rule } from '../cel/rule.js'
+import type { ReadCall } from '../mcp/http-message.js'
 import { NO_ID } from '../mcp/mcp-problem.js'
 import type { McpCall } from '../mcp/message.js'
 import { type CompiledRules, judge } from './judge.js'
@@ -30,13 +31,16 @@ function readsArguments({ reads }: Rule): boolean {
   return members !== undefined && OF_ARGUMENTS.some((member) => members.has(member))
 }
 
-/** rules: result of rulesOfLists(). Each item has a budget of its own: a long list is no reason to hide its end. */
+/**
+ * rules: result of rulesOfLists(). Each item has a budget of its own: a long list is no reason to hide its end.
+ * protocolVersion: that of the request for the list, as the client would use the item with the same one.
+ */
 export function isListed(
   rules: CompiledRules,
   attributes: Attributes,
-  call: McpCall,
+  call: McpCall & Pick<ReadCall, 'protocolVersion'>,
   limits?: BudgetLimits,
 ): boolean {
-  const mcp = mcpAttributes({ ...call, id: NO_ID, protocolVersion: '', text: '' })
+  const mcp = mcpAttributes({ ...call, id: NO_ID, text: '' })
   return judge(rules, { ...attributes, mcp }, new Budget(limits)).fault === undefined
 }

@@ -19,6 +19,7 @@ import { gateway, mcpRoute, proxyBackend, proxyPolicy, remoteJwks } from '../sup
 import { type Stack, startStack } from '../support/stack.js'
 import { keySet, newKey, type SigningKey, signToken } from '../support/tokens.js'
 
+const VERSION = '2026-07-28'
 const ISSUER = 'https://idp.example/o/mcp/'
 
 let everything: McpServer
@@ -52,6 +53,7 @@ beforeAll(async () => {
             'mcp.tool.name == "echo" && mcp.tool.arguments.message == "no"',
             'mcp.resource.uri.startsWith("secret:")',
             'mcp.prompt.name == "hidden"',
+            'mcp.tool.name == "newer" && mcp.protocolVersion != "2026-07-28"',
           ],
           requiredScopes: [{ scopes: ['b'], when: 'mcp.tool.name == "b"' }],
         },
@@ -145,6 +147,29 @@ const tools = (id: unknown, ...names: string[]): string =>
   `{ "jsonrpc": "2.0",  "id": ${JSON.stringify(id)}, "result": { "tools": [ ${names
     .map((name) => `{"name": "${name}", "x": 1.0}`)
     .join(' , ')} ], "nextCursor": "c" } }`
+
+test.each([
+  [VERSION, ['get', 'newer']],
+  [undefined, ['get']],
+])('a client of version %s is shown the tools of its version', async (version, names) => {
+  backend.answer((_request, response) => {
+    response
+      .writeHead(200, { 'content-type': 'application/json' })
+      .end(tools(7, 'get', 'get-sum', 'newer'))
+  })
+  const _meta = { 'io.modelcontextprotocol/protocolVersion': version }
+  const { status, body } = await send(stack.origin, '/raw', {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${await tokenOf('alice')}`,
+      'content-type': 'application/json',
+      ...(version && { 'mcp-protocol-version': version, 'mcp-method': 'tools/list' }),
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'tools/list', params: { _meta } }),
+  })
+  const shown = JSON.parse(body) as { result: { tools: { name: string }[] } }
+  expect([status, shown.result.tools.map(({ name }) => name)]).toEqual([200, names])
+})
 
 describe('the rest is as it was, byte for byte', () => {
   test.each<[string[], string[]]>([

@@ -57,14 +57,17 @@ function listsOf(
 }
 
 async function hiddenOf(
-  { items }: FoundList,
+  { items, protocolVersions }: FoundList,
   { rules, attributes, limits, ending }: ListCaller,
 ): Promise<ReadonlySet<ListItem>> {
   const hidden = new Set<ListItem>()
   for (const [index, item] of items.entries()) {
     if (index > 0 && index % ITEMS_AT_ONCE === 0) await nextTurn()
     if (ending.aborted) break
-    if (!isListed(rules, attributes, item.call, limits)) hidden.add(item)
+    const isShown = protocolVersions.every((protocolVersion) =>
+      isListed(rules, attributes, { ...item.call, protocolVersion }, limits),
+    )
+    if (!isShown) hidden.add(item)
   }
   return hidden
 }

@@ -42,12 +42,13 @@ const RULES = ['mcp.tool.name == "rm"']
 interface Play {
   readonly deps?: Partial<ListsDeps>
   readonly deny?: readonly string[]
+  readonly asked?: AskedLists
 }
 
 const ASKED: AskedLists = [{ id: '1', method: 'tools/list' }]
 
 /** A processor whose request has been sent on. */
-function play(type: string, { deps, deny = RULES }: Play = {}): Played {
+function play(type: string, { deps, deny = RULES, asked = ASKED }: Play = {}): Played {
   const rules = atOnce(compileRules({ deny, require: [], allow: [] }))
   if (rules === undefined) throw new Error('no rules')
   const signal = new OwnEnding()
@@ -71,7 +72,7 @@ function play(type: string, { deps, deny = RULES }: Play = {}): Played {
     { send, signal },
     { maxBodyBytes: 1 << 20, heldBytes: createHeldBytes(1 << 23), budget: DEFAULT_BUDGET, ...deps },
   )
-  const fields = { [LIST_REQUEST_KEY]: listRequestText({ request }, ASKED) }
+  const fields = { [LIST_REQUEST_KEY]: listRequestText({ request }, asked) }
   const metadata = create(MetadataSchema, { filterMetadata: { [CLAIMS_NAMESPACE]: fields } })
   void processor.requestHeaders(
     { headers: new Map(), endOfStream: true },
@@ -168,6 +169,25 @@ describe('rules', () => {
     const many = `[${Array.from({ length: 60 }, () => '1').join()}]`
     const loop = `${many}.all(a, ${many}.all(b, ${many}.all(c, a + b + c > size(mcp.tool.name))))`
     expect(await shown([`mcp.tool.name == "rm" && ${loop}`])).toBe(list('a'))
+  })
+})
+
+describe('rules that read the version', () => {
+  const NEWER = 'mcp.tool.name == "rm" && mcp.protocolVersion == "2026-07-28"'
+  const OLDER = 'mcp.tool.name == "rm" && mcp.protocolVersion != "2026-07-28"'
+  const of = (...versions: readonly string[]): AskedLists =>
+    versions.map((protocolVersion) => ({ id: '1', method: 'tools/list', protocolVersion }))
+
+  test.each<[string, AskedLists, string, readonly string[]]>([
+    ['a version that may use the tool', of('2026-07-28'), OLDER, ['a', 'rm']],
+    ['a version that may not', of('2026-07-28'), NEWER, ['a']],
+    ['no version, which may', ASKED, NEWER, ['a', 'rm']],
+    ['no version, which may not', ASKED, OLDER, ['a']],
+    ['two requests with one id, one of which may not', of('', '2026-07-28'), NEWER, ['a']],
+  ])('%s', async (_what, asked, deny, names) => {
+    const { processor, body } = play(JSON_TYPE, { deny: [deny], asked })
+    await processor.responseBody(part(list('a', 'rm'), true))
+    expect(body()).toBe(list(...names))
   })
 })
 
