@@ -1,6 +1,6 @@
-// docs/troubleshooting.md has a row for every denial reason.
+// docs/troubleshooting.md has a row for every denial reason and every error code of the guard.
 
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
 
@@ -25,3 +25,23 @@ test.each(['authenticate.ts', '../rules/judge.ts', 'claims.ts', 'decision.ts', '
     expect(reasons.filter((reason) => !page.includes(`| \`${reason}\``))).toEqual([])
   },
 )
+
+test('has every error code of the guard', () => {
+  const files = globSync('src/extproc/**/*.ts', { cwd: ROOT })
+  const codes = files.flatMap((file) => {
+    const text = readFileSync(join(ROOT, file), 'utf8')
+    return [...text.matchAll(/'(guardrail_[a-z_]+|content_filter)'/g)].map(([, code = '']) => code)
+  })
+  expect(new Set(codes).size).toBeGreaterThan(4)
+  const isListed = (code: string): boolean =>
+    new RegExp(`^\\| (?:\\d+ )?\`${code}\``, 'm').test(page)
+  expect([...new Set(codes)].filter((code) => !isListed(code))).toEqual([])
+})
+
+test('names the error of a list that cannot be read as it is sent', () => {
+  const source = readFileSync(join(ROOT, 'src/extproc/lists/list-reply.ts'), 'utf8')
+  for (const name of ['UNREADABLE', 'DETAILS']) {
+    const text = new RegExp(`const ${name} = '(.*)'`).exec(source)?.[1] ?? `no ${name}`
+    expect(page).toContain(`\`${text}\``)
+  }
+})
