@@ -3,7 +3,8 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { CheckCounts } from './check-counts.js'
 import { CheckDurations } from './check-durations.js'
-import { mergedText, type MetricsJson } from './merged-metrics.js'
+import { mergedText, type MetricsJson, sumOf } from './merged-metrics.js'
+import { MergedModels } from './merged-models.js'
 import { createStateGauges, type StateSource } from './state-gauges.js'
 import { StreamCounts } from './stream-counts.js'
 import { type ReplyTokens, TokenCounts } from './token-counts.js'
@@ -56,6 +57,8 @@ export interface Metrics {
   text(others?: readonly MetricsJson[]): Promise<string>
   /** Returns the metrics as JSON, for another process to merge into its text. */
   json(): Promise<MetricsJson>
+  /** Returns these metrics and those of other processes, merged. */
+  merged(others: readonly MetricsJson[]): Promise<MetricsJson>
   readonly contentType: string
 }
 
@@ -231,6 +234,9 @@ export function createMetrics(heldBytes = (): number => 0, heldBytesLimit = 0): 
   collectDefaultMetrics({ register: registry })
   const checks = createCheckMetrics(registers)
   const guardrails = createGuardrailMetrics(registers)
+  const models = new MergedModels()
+  const withOthers = async (others: readonly MetricsJson[]) =>
+    models.bounded([await registry.getMetricsAsJSON(), ...others])
   return {
     ...createXdsMetrics(registers),
     ...createArrowMetrics(registers),
@@ -244,10 +250,9 @@ export function createMetrics(heldBytes = (): number => 0, heldBytesLimit = 0): 
     exported: exportedItems(registers),
     workerEnded: workerEnds(registers),
     text: async (others = []) =>
-      others.length === 0
-        ? registry.metrics()
-        : mergedText([await registry.getMetricsAsJSON(), ...others]),
+      others.length === 0 ? registry.metrics() : mergedText(await withOthers(others)),
     json: () => registry.getMetricsAsJSON(),
+    merged: async (others) => sumOf(await withOthers(others)),
     contentType: registry.contentType,
   }
 }

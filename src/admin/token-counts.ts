@@ -10,14 +10,17 @@ export interface ReplyTokens {
   readonly outputTokens?: number | undefined
 }
 
-const MAX_MODELS = 100
+export const TOKENS_METRIC = 'gatehouse_llm_tokens_total'
+/** Maximum number of models of a route, in a process and in all processes together. */
+export const MAX_MODELS = 100
 const MAX_MODEL_LENGTH = 100
 /** Limit for one reply, far above what a model can use: a false count must not use up the counter's precision. */
 const MAX_TOKENS = 100_000_000
 
 const TYPES = ['input', 'output'] as const
 const UNKNOWN = 'unknown'
-const OTHER = 'other'
+/** The label of all models beyond that number. */
+export const OTHER_MODELS = 'other'
 
 export class TokenCounts {
   readonly #counter: Counter<'route' | 'model' | 'type'>
@@ -26,7 +29,7 @@ export class TokenCounts {
 
   constructor(registers: Registry[]) {
     this.#counter = new Counter({
-      name: 'gatehouse_llm_tokens_total',
+      name: TOKENS_METRIC,
       help: 'Tokens that guarded LLM replies say were used.',
       labelNames: ['route', 'model', 'type'] as const,
       registers,
@@ -43,7 +46,7 @@ export class TokenCounts {
 
   /** Removes the series of a route. */
   forget(route: string): void {
-    for (const model of [...(this.#models.get(route) ?? []), OTHER])
+    for (const model of [...(this.#models.get(route) ?? []), OTHER_MODELS])
       for (const type of TYPES) this.#counter.remove({ route, model, type })
     this.#models.delete(route)
   }
@@ -63,7 +66,7 @@ export class TokenCounts {
     const known = this.#models.get(route) ?? new Set()
     this.#models.set(route, known)
     if (known.size < MAX_MODELS) known.add(label)
-    return known.has(label) ? label : OTHER
+    return known.has(label) ? label : OTHER_MODELS
   }
 }
 

@@ -2,7 +2,6 @@
 // Opens no socket by itself.
 
 import type { AdminSource } from '../admin/admin-server.js'
-import { sumOf } from '../admin/merged-metrics.js'
 import { createMetrics, type Metrics } from '../admin/metrics.js'
 import { createHeldBytes } from '../extproc/stream/held-bytes.js'
 import { createTranslator } from '../gatewayapi/translator.js'
@@ -143,7 +142,7 @@ const createExports = (
 ): Exports =>
   new Exports(settings, {
     ...{ logger, metrics, now },
-    readMetrics: async () => sumOf([await metrics.json(), ...((await workers?.metrics()) ?? [])]),
+    readMetrics: async () => metrics.merged((await workers?.metrics()) ?? []),
   })
 
 const now = (): number => Date.now()

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createMetrics } from '../../src/admin/metrics.js'
 import type { PolicyCounts, StateSource } from '../../src/admin/state-gauges.js'
 
@@ -174,6 +174,64 @@ test('models that a server makes up make 100 series of a route and "other", in t
   expect(lines.filter((line) => line.includes('route="default/b"'))).toEqual([
     `${TOKENS}{route="default/b",model="\ufffd\ufffd\\"\\\\",type="input"} 5`,
   ])
+})
+
+describe.each([1, 4])('of %i workers', (count) => {
+  /** Main process and workers. Each worker has 50 models of its own, and one that all have. */
+  function processes() {
+    const main = createMetrics()
+    const workers = Array.from({ length: count }, () => createMetrics())
+    const counts = async (order = workers): Promise<ReadonlyMap<string, number>> => {
+      const text = await main.text(await Promise.all(order.map((worker) => worker.json())))
+      const found = text.matchAll(/^gatehouse_llm_tokens_total\{.*model="([^"]*)".*\} (\d+)$/gm)
+      return new Map([...found].map(([, model = '', tokens]) => [model, Number(tokens)]))
+    }
+    const use = (worker: number, model: string, inputTokens = 1): void =>
+      workers[worker]?.guardrails.tokens('default/a', { model, inputTokens })
+    return { main, workers, counts, use }
+  }
+  const sum = (counts: ReadonlyMap<string, number>): number =>
+    [...counts.values()].reduce((total, tokens) => total + tokens, 0)
+
+  test('the models of a route are at most 100 in all, and every token is counted', async () => {
+    const { main, workers, counts, use } = processes()
+    for (let worker = 0; worker < count; worker++) {
+      use(worker, 'all')
+      for (let index = 0; index < 50; index++) use(worker, `m${String(worker)}-${String(index)}`)
+    }
+    const first = await counts()
+    expect(first.size).toBe(count === 1 ? 51 : 101)
+    expect(first.get('all')).toBe(count)
+    expect(first.get('other')).toBe(count === 1 ? undefined : 51 * 4 - 99 - 4)
+    expect(sum(first)).toBe(51 * count)
+    const others = await Promise.all(workers.map((worker) => worker.json()))
+    const merged = (await main.merged(others)) as readonly { name: string; values: unknown[] }[]
+    expect(merged.find(({ name }) => name === TOKENS)?.values).toHaveLength(first.size)
+  })
+
+  test('no series falls or goes when models come that sort before it', async () => {
+    const { workers, counts, use } = processes()
+    for (let index = 0; index < 80; index++) use(index % count, `m${String(index)}`)
+    const before = await counts()
+    for (let index = 0; index < 40; index++) use(index % count, `a${String(index)}`)
+    const after = await counts(workers.toReversed())
+    for (const [model, tokens] of before) expect(after.get(model)).toBe(tokens)
+    expect([after.size, after.get('other'), sum(after)]).toEqual([101, 20, 120])
+    for (let index = 0; index < 40; index++) use(index % count, `a${String(index)}`)
+    const last = await counts()
+    for (const [model, tokens] of after) expect(last.get(model)).toBeGreaterThanOrEqual(tokens)
+    expect([last.size, sum(last)]).toEqual([101, 160])
+  })
+
+  test('a route that comes back has 100 models again', async () => {
+    const { workers, counts, use } = processes()
+    for (let index = 0; index < 150; index++) use(index % count, `m${String(index)}`)
+    expect((await counts()).size).toBe(101)
+    for (const worker of workers) worker.forgetRoutes(['default/a'])
+    expect((await counts()).size).toBe(0)
+    use(0, 'new')
+    expect([...(await counts())]).toEqual([['new', 1]])
+  })
 })
 
 test('counts that no reply can have neither break the counter nor use it up', async () => {

@@ -110,6 +110,27 @@ describe.each([1, 4])('with %i', (workers) => {
     ])
   })
 
+  test('models that a server makes up are 100 of a route and "other" in all', async () => {
+    let asked = 0
+    stack.llm.answer((request, response) => {
+      const usage = { prompt_tokens: 1, completion_tokens: 0, total_tokens: 1 }
+      const model = `made-up-${String(asked++)}`
+      answerJson({ ...completion('hello'), model, usage })(request, response)
+    })
+    for (let batch = 0; batch < 16; batch++)
+      await Promise.all(
+        Array.from({ length: 10 }, () => stack.post('/both', chat('hi'), { connection: 'close' })),
+      )
+    stack.reset()
+    const series = (await stack.metrics()).matchAll(
+      /^gatehouse_llm_tokens_total\{.*model="([^"]*)",type="input"\} (\d+)$/gm,
+    )
+    const counts = new Map([...series].map(([, model = '', tokens]) => [model, Number(tokens)]))
+    expect(counts.size).toBe(101)
+    expect(counts.get('m')).toBe(220)
+    expect([...counts.values()].reduce((total, tokens) => total + tokens, 0)).toBe(220 + 160)
+  })
+
   const heldBytes = async (): Promise<number> =>
     Number(/^gatehouse_held_bytes (\d+)$/m.exec(await stack.metrics())?.[1])
 
