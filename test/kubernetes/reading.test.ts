@@ -14,6 +14,7 @@ const KINDS = [
     'gateway.networking.k8s.io',
     'gatewayclasses',
     'gateways',
+    'listenersets',
     'backendtlspolicies',
     'referencegrants',
   ],
