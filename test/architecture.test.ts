@@ -60,7 +60,9 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'resources/decode': ['resources/kinds', 'incremental', 'ir', 'turns', ...BASE],
   'resources/crd': ['resources/kinds', 'ir'],
   'resources/files': ['resources/decode', 'resources/kinds', 'incremental', 'turns', ...BASE],
-  'resources/kubernetes': ['resources/decode', 'resources/kinds', 'incremental', 'ir', ...BASE],
+  'resources/kubernetes': [
+    ...['resources/decode', 'resources/kinds', 'incremental', 'ir', 'turns', ...BASE],
+  ],
 
   'gatewayapi/world': ['resources/kinds', 'addresses', 'incremental', 'ir', 'turns', 'result'],
   'gatewayapi/listeners': [

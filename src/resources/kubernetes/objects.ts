@@ -2,15 +2,12 @@
 // longer decodes leaves its last good version in force (decision 27).
 
 import { isJsonObject, type JsonObject } from '../../ir/json.js'
+import type { Work } from '../../turns.js'
 import { type DecodedResource, decodeObject } from '../decode/decode.js'
 import type { PlainMap } from '../decode/field-path.js'
-import {
-  type CollectedResources,
-  createResourceCollector,
-  resourceKey,
-} from '../decode/resource-set.js'
+import { createResourceCollector, resourceKey } from '../decode/resource-set.js'
 import type { Kind } from '../kinds/kinds.js'
-import { KUBERNETES, type Problem } from '../kinds/resources.js'
+import { KUBERNETES, type Problem, type Resources } from '../kinds/resources.js'
 
 export interface ObjectStore {
   /**
@@ -24,10 +21,15 @@ export interface ObjectStore {
   raw(key: string): JsonObject | undefined
   /** Replaces the object by the API server's answer to a status write, unless a later version has arrived. */
   adopt(key: string, basis: JsonObject, answer: JsonObject): void
-  collected(): CollectedResources
-  problems(): readonly Problem[]
-  /** Returns the problems of objects that have never decoded. */
-  undecoded(): readonly Problem[]
+  /** Collects the state at its begin, in slices; objects that come or go meanwhile belong to the next one. */
+  collected(): Work<CollectedObjects>
+}
+
+export interface CollectedObjects {
+  readonly resources: Resources
+  readonly problems: readonly Problem[]
+  /** Problems of objects that have never decoded. */
+  readonly undecoded: readonly Problem[]
 }
 
 interface Stored {
@@ -38,14 +40,7 @@ interface Stored {
 
 export function createObjectStore(kinds: readonly Kind[]): ObjectStore {
   const stored = new Map<string, Stored>()
-  const collector = createResourceCollector()
-  const broken = new Map<string, Stored>()
-  const keep = (key: string, entry: Stored): void => {
-    stored.set(key, entry)
-    collector.put(key, entry.decoded === undefined ? [] : [entry.decoded])
-    if (entry.problems.length > 0) broken.set(key, entry)
-    else broken.delete(key)
-  }
+  const collection = createCollection()
   return {
     put: (object, kind, apiVersion) => {
       const key = objectKey(object, kind)
@@ -55,13 +50,13 @@ export function createObjectStore(kinds: readonly Kind[]): ObjectStore {
         return false
       }
       const after = decode({ ...object, apiVersion, kind: kind.kind }, object, kinds, before)
-      keep(key, after)
+      stored.set(key, after)
+      collection.put(key, after)
       return before === undefined || after.decoded !== before.decoded || after.problems.length > 0
     },
     remove: (object, kind) => {
       const key = objectKey(object, kind)
-      collector.put(key, [])
-      broken.delete(key)
+      collection.put(key, GONE)
       return stored.delete(key)
     },
     raw: (key) => stored.get(key)?.raw,
@@ -69,12 +64,49 @@ export function createObjectStore(kinds: readonly Kind[]): ObjectStore {
       const before = stored.get(key)
       if (before?.raw === basis) stored.set(key, { ...before, raw: answer })
     },
-    collected: () => collector.collected(),
-    problems: () => [...broken.values()].flatMap(({ problems }) => problems),
-    undecoded: () =>
-      [...broken.values()].flatMap(({ decoded, problems }) =>
-        decoded === undefined ? problems : [],
-      ),
+    collected: () => collection.collected(),
+  }
+}
+
+/** What is collected from an object. */
+type Content = Omit<Stored, 'raw'>
+
+const GONE: Content = { decoded: undefined, problems: [] }
+
+interface Collection {
+  put(key: string, content: Content): void
+  collected(): Work<CollectedObjects>
+}
+
+function createCollection(): Collection {
+  const collector = createResourceCollector()
+  const broken = new Map<string, Content>()
+  /** What has come since a collecting began; undefined: none is under way. */
+  let arrived: Map<string, Content> | undefined
+  const apply = (key: string, content: Content): void => {
+    collector.put(key, content.decoded === undefined ? [] : [content.decoded])
+    if (content.problems.length > 0) broken.set(key, content)
+    else broken.delete(key)
+  }
+  return {
+    put: (key, content) => {
+      if (arrived === undefined) apply(key, content)
+      else arrived.set(key, content)
+    },
+    *collected() {
+      arrived = new Map()
+      const { resources, problems } = yield* collector.collectedWork()
+      const own = [...broken.values()]
+      const later = arrived
+      arrived = undefined
+      const state = {
+        resources,
+        problems: [...own.flatMap((each) => each.problems), ...problems],
+        undecoded: own.flatMap((each) => (each.decoded === undefined ? each.problems : [])),
+      }
+      for (const [key, content] of later) apply(key, content)
+      return state
+    },
   }
 }
 

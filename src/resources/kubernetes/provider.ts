@@ -2,6 +2,7 @@
 // listed once (decision 27), so no route is open because its policy is missing.
 
 import type { JsonObject } from '../../ir/json.js'
+import { runInTurns } from '../../turns.js'
 import { debounce } from '../decode/debounce.js'
 import { holdBackNewRoutes } from '../decode/quarantine.js'
 import { collectResources } from '../decode/resource-set.js'
@@ -54,12 +55,15 @@ class Provider implements KubernetesProvider {
   readonly #store: ObjectStore
   readonly #lists = new Map<string, Watched>()
   readonly #objects = new Map<string, Watched>()
-  readonly #changed = debounce(() => this.#report(), DEBOUNCE)
+  readonly #changed = debounce(() => void this.#report(), DEBOUNCE)
   #onChange: (state: ProviderState) => void = () => undefined
   #state: ProviderState | undefined
   #patientUntil = 0
   #patience: NodeJS.Timeout | undefined
   #closed = false
+  #running: Promise<void> = Promise.resolve()
+  /** Whether a report waits for the running one. */
+  #isDue = false
 
   constructor(options: KubernetesProviderOptions) {
     this.#options = options
@@ -80,12 +84,12 @@ class Provider implements KubernetesProvider {
     })
   }
 
-  close(): Promise<void> {
+  async close(): Promise<void> {
     this.#closed = true
     this.#changed.cancel()
     clearTimeout(this.#patience)
     for (const { reflector } of this.#watched()) reflector.close()
-    return Promise.resolve()
+    await this.#running
   }
 
   raw(key: string): JsonObject | undefined {
@@ -143,7 +147,7 @@ class Provider implements KubernetesProvider {
     this.#patientUntil = Math.max(this.#patientUntil, performance.now() + milliseconds)
     clearTimeout(this.#patience)
     const left = this.#patientUntil - performance.now()
-    this.#patience = setTimeout(() => this.#report(), left + 1)
+    this.#patience = setTimeout(() => void this.#report(), left + 1)
   }
 
   /** Whether to wait a moment longer: what has not been listed yet is no problem until then. */
@@ -154,23 +158,36 @@ class Provider implements KubernetesProvider {
     )
   }
 
-  #report(): void {
+  /** Reports one state at a time, in order; one more report waits at most. */
+  #report(): Promise<void> {
+    if (this.#isDue) return this.#running
+    this.#isDue = true
+    this.#running = this.#running.then(() => {
+      this.#isDue = false
+      return this.#reportNow()
+    })
+    return this.#running
+  }
+
+  async #reportNow(): Promise<void> {
     if (this.#closed || this.#isBeginning()) return
-    const collected = this.#store.collected()
+    // As of the objects that are collected: a list that ends meanwhile may have a policy that they lack.
+    const views = new Map(this.#watched().map((each) => [each, viewOf(each)]))
+    const collected = await runInTurns(this.#store.collected())
+    if (this.#closed) return
     this.#followReferences(collected.resources)
     if (this.#isBeginning()) return
-    const watched = this.#watched()
+    const watched = this.#watched().map((each) => views.get(each) ?? viewOf(each, false))
     const wasComplete = this.#state?.complete === true
-    const complete = wasComplete || watched.every(({ reflector }) => reflector.synced())
+    const complete = wasComplete || watched.every(({ synced }) => synced)
     const read = {
       resources: collected.resources,
       problems: [
         ...watched.flatMap(problemOf),
-        ...this.#store.problems(),
         ...collected.problems,
         ...tooManySecrets(collected.resources, this.#controllerName),
       ],
-      undecoded: [...this.#store.undecoded(), ...[...this.#lists.values()].flatMap(unreadPolicies)],
+      undecoded: [...collected.undecoded, ...watched.flatMap(unreadPolicies)],
       complete,
     }
     this.#state = complete
@@ -184,6 +201,20 @@ interface Watched {
   readonly scope: ReflectorScope
   readonly reflector: Reflector
 }
+
+/** What a reflector said when the collecting began. */
+interface View {
+  readonly scope: ReflectorScope
+  readonly synced: boolean
+  readonly problem: string | undefined
+}
+
+/** synced: false for a reflector that began after the collecting, as nothing of its objects was collected. */
+const viewOf = ({ scope, reflector }: Watched, synced = reflector.synced()): View => ({
+  scope,
+  synced,
+  problem: reflector.problem(),
+})
 
 const NOTHING_YET: ProviderState = {
   resources: collectResources([]).resources,
@@ -226,8 +257,8 @@ const tooManySecrets = (resources: Resources, controllerName: string): readonly 
   }))
 
 /** Returns a problem if ProxyPolicies cannot be read: the policy of a new route may be among those missed. */
-const unreadPolicies = ({ scope, reflector }: Watched): readonly Problem[] =>
-  scope.kind.kind === 'ProxyPolicy' && reflector.problem() !== undefined
+const unreadPolicies = ({ scope, problem }: View): readonly Problem[] =>
+  scope.kind.kind === 'ProxyPolicy' && problem !== undefined
     ? [
         {
           source: KUBERNETES,
@@ -238,10 +269,9 @@ const unreadPolicies = ({ scope, reflector }: Watched): readonly Problem[] =>
       ]
     : []
 
-function problemOf({ scope, reflector }: Watched): readonly Problem[] {
+function problemOf({ scope, synced, problem }: View): readonly Problem[] {
   const { kind, namespace, name } = scope
-  const reason =
-    reflector.problem() ?? (reflector.synced() ? undefined : 'it has not been listed yet')
+  const reason = problem ?? (synced ? undefined : 'it has not been listed yet')
   if (reason === undefined) return []
   const where = namespace === undefined ? '' : ` in namespace ${namespace}`
   const what = name === undefined ? `${kind.kind} cannot be read${where}` : `cannot be read`
