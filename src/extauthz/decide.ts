@@ -44,7 +44,7 @@ export function decide(
   if (context.isAudit && isCut(request)) return refuseTooLarge
   const fault = pathFault(request.path, entry.entry.paths)
   context.recordStep?.({ step: 'path', path: request.path, accepted: entry.entry.paths, fault })
-  if (fault !== undefined) return refusePath(fault)
+  if (fault !== undefined) return refusePath(fault, entry.readsMcp)
   const isForeign = isForeignOrigin(entry.entry, request)
   if (context.recordStep !== undefined)
     traceOrigin(context.recordStep, entry.entry, request, isForeign)

@@ -6,7 +6,7 @@ import type { McpRequest } from '../mcp/http-message.js'
 import {
   errorBody,
   FORBIDDEN_CODE,
-  type McpProblem,
+  McpProblem,
   type MessageId,
   problemBody,
 } from '../mcp/mcp-problem.js'
@@ -98,7 +98,13 @@ function reply(
   return { status, headers: [JSON_TYPE, ...headers], body }
 }
 
-const BAD_PATH = reply(400, 'invalid_request', 'Bad request: this path is not accepted')
+const BAD_PATH_TEXT = 'Bad request: this path is not accepted'
+const BAD_PATH = reply(400, 'invalid_request', BAD_PATH_TEXT)
+const BAD_MCP_PATH: CheckReply = {
+  status: 400,
+  headers: [JSON_TYPE],
+  body: problemBody(new McpProblem('invalid-request', BAD_PATH_TEXT)),
+}
 const FOREIGN_ORIGIN = reply(
   403,
   'forbidden',
@@ -132,8 +138,10 @@ const refusal = (reason: Reason, answer: CheckReply): Refusal => ({
   reply: answer,
 })
 
-export const refusePath = (fault: PathFault): Decision =>
-  refusal(fault, fault === 'path-trick' ? BAD_PATH : FORBIDDEN)
+export function refusePath(fault: PathFault, readsMcp: boolean): Decision {
+  if (fault !== 'path-trick') return refusal(fault, FORBIDDEN)
+  return refusal(fault, readsMcp ? BAD_MCP_PATH : BAD_PATH)
+}
 export const refuseOrigin: Decision = refusal('origin-not-allowed', FOREIGN_ORIGIN)
 /** id: of the message that is denied, which clients look for in the body; absent: not a request of MCP. */
 export const refuseByRule = (fault: RuleFault, id?: MessageId): Refusal =>

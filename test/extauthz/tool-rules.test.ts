@@ -64,6 +64,14 @@ describe('one message', () => {
   })
 })
 
+test.each([
+  ['/mcp/..%2fx', { jsonrpc: '2.0', id: null, error: { code: -32_600 } }],
+  ['/mcp;x', { jsonrpc: '2.0', id: null, error: { code: -32_600 } }],
+])('the path %s: 400 with an error of JSON-RPC', async (path, body) => {
+  const refused = await checking({ deny: ['mcp.tool.name == "rm"'] })({ ...post(call('x')), path })
+  expect([refused.status, JSON.parse(refused.body)]).toMatchObject([400, body])
+})
+
 describe('what rules read', () => {
   test.each<[string, object, number]>([
     ['mcp.method == "tools/call"', call('x'), 200],
