@@ -10,6 +10,7 @@ export type HttpHeaderValues = ReadonlyMap<string, string | readonly string[]>
 
 /** Versions that do not define or do not require these headers. Any other version is treated as 2026-07-28 or later. */
 const WITHOUT_DEMANDS: ReadonlySet<string> = new Set([
+  '2024-10-07',
   '2024-11-05',
   '2025-03-26',
   '2025-06-18',
@@ -26,11 +27,13 @@ export function assertAgreement(message: McpMessage, headers: HttpHeaderValues):
   const version = single(headers, 'mcp-protocol-version', message)
   const method = single(headers, 'mcp-method', message)
   const name = single(headers, 'mcp-name', message)
-  if (message.metaVersion !== undefined && version !== undefined && version !== message.metaVersion)
+  const { metaVersion, protocolVersion } = message
+  const hasVersion = metaVersion !== undefined || protocolVersion !== ''
+  if (hasVersion && version !== undefined && version !== protocolVersion)
     throw mismatch(message, 'MCP-Protocol-Version is not the version of the body')
   if (method !== undefined && method !== message.method)
     throw mismatch(message, 'Mcp-Method is not the method of the body')
-  if (name !== undefined && message.name !== undefined && decoded(name, message) !== message.name)
+  if (name !== undefined && decoded(name, message) !== message.name)
     throw mismatch(message, 'Mcp-Name is not the name of the body')
   if (message.type === 'request' && isDemanding(message.metaVersion ?? version))
     assertComplete(message, { version, method, name })

@@ -23,7 +23,7 @@ export interface McpMessage {
   readonly method: string
   /** Version in _meta or initialize; "": none. */
   readonly protocolVersion: string
-  /** Version in _meta alone, which the header MCP-Protocol-Version repeats. */
+  /** Version in _meta alone, which later revisions require. */
   readonly metaVersion: string | undefined
   /** The name that the header Mcp-Name repeats; undefined: none. */
   readonly name: string | undefined
@@ -138,7 +138,9 @@ const initializeVersion = (
     ? optionalText(member(params, 'protocolVersion'), 'protocolVersion')
     : undefined
 
+/** Tasks are named by their ids (extension "Tasks", binding to Streamable HTTP). */
 function nameOf(method: string, params: JsonObjectNode): string | undefined {
+  if (method.startsWith('tasks/')) return textOf(member(params, 'taskId'))
   const uri = textOf(member(params, 'uri'))
   return method.startsWith('resources/') ? uri : (textOf(member(params, 'name')) ?? uri)
 }

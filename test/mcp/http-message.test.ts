@@ -215,6 +215,11 @@ describe('headers and the body agree', () => {
     expect(refused({ headers, body: call(name, { _meta: { [VERSION]: MODERN } }) })).toBe('read')
   })
 
+  test('a version in _meta that is empty', () => {
+    const empty = call('x', { _meta: { [VERSION]: '' } })
+    expect(refused({ headers: complete, body: empty })).toEqual(MISMATCH)
+  })
+
   test('a version in the header alone', () => {
     expect(refused({ headers: complete, body: call() })).toEqual(MISMATCH)
   })
@@ -225,8 +230,30 @@ describe('headers and the body agree', () => {
     ['the same', { 'mcp-method': 'tools/call', 'mcp-name': 'x' }, 'read'],
     ['another name', { 'mcp-name': 'y' }, MISMATCH],
     ['another method', { 'mcp-method': 'tools/list' }, MISMATCH],
+    ['the first of all versions', { 'mcp-protocol-version': '2024-10-07' }, 'read'],
   ])('older versions: %s', (_what, headers, result) => {
     expect(refused({ headers, body: call() })).toEqual(result)
+  })
+
+  test.each<[string, object, string, 'read' | readonly number[]]>([
+    ['a list', rpc('tools/list'), 'y', MISMATCH],
+    ['a list', rpc('tools/list', {}), 'y', MISMATCH],
+    ['a response', { jsonrpc: '2.0', id: 1, result: {} }, 'y', MISMATCH],
+    ['a task', rpc('tasks/get', { taskId: 't' }), 't', 'read'],
+    ['a task', rpc('tasks/cancel', { taskId: 't' }), 'y', MISMATCH],
+    ['a task with a name', rpc('tasks/get', { taskId: 't', name: 'y' }), 'y', MISMATCH],
+  ])('%s %o with the name %s', (_what, body, name, result) => {
+    expect(refused({ headers: { 'mcp-name': name }, body })).toEqual(result)
+  })
+
+  test.each<[string | undefined, string | undefined, 'read' | readonly number[]]>([
+    ['2025-11-25', undefined, 'read'],
+    ['2025-11-25', '2025-11-25', 'read'],
+    ['2025-11-25', '2025-06-18', MISMATCH],
+    [undefined, '2025-06-18', 'read'],
+  ])('initialize of version %s with the header %s', (protocolVersion, version, result) => {
+    const headers = { 'mcp-protocol-version': version }
+    expect(refused({ headers, body: rpc('initialize', { protocolVersion }) })).toEqual(result)
   })
 
   test('a notification needs none, and must not contradict them either', () => {
