@@ -64,7 +64,7 @@ test('when the connection has just been closed', async () => {
   const one = { ...request, body: chat('hello') }
   await eventually(async () => expect((await send(stack.origin, path, one)).status).toBe(200))
   for (let round = 0; round < 3; round++) {
-    relay.cut()
+    await relay.cut()
     expect(await requestAtOnce(stack)).toEqual({ 200: AT_ONCE })
   }
 })

@@ -59,7 +59,7 @@ async function soakFor(seconds: number, tokens: readonly string[]) {
   }
   let cuts = 0
   const disturbing = setInterval(() => {
-    relay.cut()
+    void relay.cut()
     cuts += 1
     const more = protectedRoute(`more-${String(cuts % 3)}`, {
       jwtAuthentication: jwt([stack.key]),

@@ -14,8 +14,8 @@ export interface GrpcRelay {
   mostStreams(): number
   /** Withholds everything that Gatehouse sends, SETTINGS included, until the returned function is called. */
   hold(): () => void
-  /** Breaks every open connection. */
-  cut(): void
+  /** Ends every open connection. Resolves when Envoy has closed them too: it uses them for no request any more. */
+  cut(): Promise<void>
   close(): Promise<void>
 }
 
@@ -23,6 +23,7 @@ export async function startGrpcRelay({ connection, flags }: Transport): Promise<
   const { address } = connection
   if (address.type === 'unix') throw new Error('over TCP only')
   const sockets = new Set<Socket>()
+  const envoys = new Map<Socket, Socket>()
   const counts: number[] = []
   let gate: Promise<void> = Promise.resolve()
 
@@ -43,14 +44,20 @@ export async function startGrpcRelay({ connection, flags }: Transport): Promise<
         to.destroy()
       })
     }
+    envoys.set(envoy, gatehouse)
+    envoy.on('close', () => envoys.delete(envoy))
     envoy.on('data', (bytes: Buffer) => reader.read(bytes, () => false))
     envoy.pipe(gatehouse)
     void gate.then(() => gatehouse.pipe(envoy))
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const { port } = server.address() as AddressInfo
-  const cut = (): void => {
-    for (const socket of sockets) socket.destroy()
+  const cut = async (): Promise<void> => {
+    const closed = [...envoys].map(([envoy, gatehouse]) => {
+      gatehouse.unpipe(envoy)
+      return once(envoy.end(), 'close')
+    })
+    await Promise.all(closed)
   }
   return {
     transport: { connection: { ...connection, address: { ...address, port } }, flags },
@@ -62,7 +69,7 @@ export async function startGrpcRelay({ connection, flags }: Transport): Promise<
     },
     cut,
     close: async () => {
-      cut()
+      for (const socket of sockets) socket.destroy()
       await once(server.close(), 'close')
     },
   }
