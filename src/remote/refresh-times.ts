@@ -43,3 +43,33 @@ export function maxAgeOf(cacheControl: string | undefined): number | undefined {
   }
   return undefined
 }
+
+/**
+ * Returns how long an answer stays fresh (RFC 9111 section 4.2), or undefined if its headers do not say. now:
+ * milliseconds since the epoch.
+ */
+export function freshnessOf(
+  headers: Readonly<Record<string, string>>,
+  now: number,
+): number | undefined {
+  const lifetime = maxAgeOf(headers['cache-control']) ?? lifetimeByExpires(headers, now)
+  if (lifetime === undefined) return undefined
+  const [age = '0'] = /^\d{1,10}/.exec(headers['age'] ?? '') ?? []
+  return Math.max(0, lifetime - Number(age) * 1000)
+}
+
+/** A date that cannot be read is in the past (RFC 9111 section 5.3). */
+function lifetimeByExpires(
+  { expires, date }: Readonly<Record<string, string>>,
+  now: number,
+): number | undefined {
+  return expires === undefined ? undefined : (timeOf(expires) ?? 0) - (timeOf(date ?? '') ?? now)
+}
+
+/** Returns the time of an HTTP date in its current form (RFC 9110 section 5.6.7). */
+function timeOf(date: string): number | undefined {
+  const time = HTTP_DATE.test(date) ? Date.parse(date) : NaN
+  return Number.isNaN(time) ? undefined : time
+}
+
+const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/

@@ -5,7 +5,7 @@ import { isJsonObject, isJsonWithin, parseJson } from '../../ir/json.js'
 import type { RemoteTarget } from '../../ir/remote-target.js'
 import { type Client, documentClient } from '../../oauth/relay/client.js'
 import type { CallRemote, RemoteAnswer } from '../../remote/http-call.js'
-import { maxAgeOf } from '../../remote/refresh-times.js'
+import { freshnessOf } from '../../remote/refresh-times.js'
 import { err, type Result } from '../../result.js'
 import type { Rates } from '../stream/rates.js'
 import type { Slots } from '../stream/slots.js'
@@ -68,7 +68,7 @@ export function createClientDocuments(deps: ClientDocumentsDeps): ClientDocument
         // An aborted fetch says nothing about the document, so nothing is cached.
         if (!answer.ok && answer.error.type === 'aborted') return UNREAD
         const client = answer.ok ? readClient(url, answer.value) : UNREAD
-        keep(url, client, client.ok ? timeOf(answer.ok ? answer.value : undefined) : FAILURE_MS)
+        keep(url, client, client.ok && answer.ok ? timeOf(answer.value, deps.now()) : FAILURE_MS)
         return client
       } finally {
         giveBack()
@@ -103,7 +103,7 @@ function readClient(url: string, { status, headers, body }: RemoteAnswer): Resul
   return client.ok ? client : err(`The description of this client cannot be used: ${client.error}.`)
 }
 
-function timeOf(answer: RemoteAnswer | undefined): number {
-  const wanted = maxAgeOf(answer?.headers['cache-control']) ?? DEFAULT_MS
+function timeOf({ headers }: RemoteAnswer, now: number): number {
+  const wanted = freshnessOf(headers, now) ?? DEFAULT_MS
   return Math.min(DAY_MS, Math.max(MIN_MS, wanted))
 }

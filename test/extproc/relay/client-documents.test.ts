@@ -57,11 +57,23 @@ test('a document is read once, and again when its headers say so', async () => {
   expect(world.requests).toHaveLength(2)
 })
 
-test.each([
-  ['no-store', 10_000],
-  ['max-age=31536000', 86_400_000],
-])('with %s it is kept for %d ms', async (cacheControl, ms) => {
-  const { world, get } = createWorld(served(DOCUMENT, { 'cache-control': cacheControl }))
+const at = (seconds: number): string => new Date(seconds * 1000).toUTCString()
+
+test.each<[Readonly<Record<string, string>>, number]>([
+  [{}, 300_000],
+  [{ 'cache-control': 'no-store' }, 10_000],
+  [{ 'cache-control': 'max-age=31536000' }, 86_400_000],
+  [{ 'cache-control': 'max-age=600', age: '500' }, 100_000],
+  [{ 'cache-control': 'max-age=600', age: '700' }, 10_000],
+  [{ 'cache-control': 'max-age=600', age: 'old' }, 600_000],
+  [{ expires: at(1600), date: at(1500) }, 100_000],
+  [{ expires: at(1600), date: at(1500), age: '40' }, 60_000],
+  [{ expires: at(1600) }, 1_600_000],
+  [{ expires: '0' }, 10_000],
+  [{ expires: 'Wed, 99 Abc 2099 00:00:00 GMT' }, 10_000],
+  [{ expires: at(1600), date: at(1500), 'cache-control': 'max-age=50' }, 50_000],
+])('with %j it is kept for %d ms', async (headers, ms) => {
+  const { world, get } = createWorld(served(DOCUMENT, headers))
   await get()
   world.now += ms - 1
   await get()
