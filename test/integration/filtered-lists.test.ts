@@ -15,7 +15,14 @@ import { eventually } from '../support/eventually.js'
 import { hook, sample, service } from '../support/guardrails.js'
 import { type Answer, initialize, send } from '../support/http.js'
 import { mcpGuardPolicy, questions } from '../support/mcp-guards.js'
-import { gateway, mcpRoute, proxyBackend, proxyPolicy, remoteJwks } from '../support/resources.js'
+import {
+  gateway,
+  inAudit,
+  mcpRoute,
+  proxyBackend,
+  proxyPolicy,
+  remoteJwks,
+} from '../support/resources.js'
 import { type Stack, startStack } from '../support/stack.js'
 import { keySet, newKey, type SigningKey, signToken } from '../support/tokens.js'
 
@@ -73,10 +80,13 @@ beforeAll(async () => {
       policy('guarded'),
       ...service('guard', webhook.port),
       mcpGuardPolicy('guarded', { response: [hook('guard', { inspectTools: true })] }),
+      mcpRoute('audited', 'backend', '/audited'),
+      policy('audited'),
+      inAudit(mcpGuardPolicy('audited', { response: [hook('guard', { inspectTools: true })] })),
     ],
   })
   await eventually(async () => {
-    for (const path of ['/mcp', '/raw', '/guarded'])
+    for (const path of ['/mcp', '/raw', '/guarded', '/audited'])
       expect((await send(stack.origin, path, initialize)).status).toBe(401)
   })
 })
@@ -243,12 +253,13 @@ describe('the rest is as it was, byte for byte', () => {
   })
 })
 
+const list = (...names: readonly string[]): string =>
+  `{"jsonrpc":"2.0","id":7,"result":{"tools":[${names
+    .map((name) => `{"name":"${name}","description":"the secret of ${name}"}`)
+    .join()}]}}`
+
 test('on a guarded route, webhooks see the filtered list and mask it', async () => {
   webhook.answer(sample)
-  const list = (...names: readonly string[]): string =>
-    `{"jsonrpc":"2.0","id":7,"result":{"tools":[${names
-      .map((name) => `{"name":"${name}","description":"the secret of ${name}"}`)
-      .join()}]}}`
   const masked = list('a').replace('secret', '****')
   const path = '/guarded'
   expect((await answered('tools/list', list('get-sum', 'a'), { path })).body).toBe(masked)
@@ -259,6 +270,16 @@ test('on a guarded route, webhooks see the filtered list and mask it', async () 
     '/response tools/list | tool_definition: the secret of a',
     '/response tools/list | tool_definition: the secret of a',
   ])
+})
+
+test('an audited webhook sees the filtered list, and changes nothing', async () => {
+  webhook.answer(sample)
+  webhook.requests.length = 0
+  const { body } = await answered('tools/list', list('get-sum', 'a'), { path: '/audited' })
+  expect(body).toBe(list('a'))
+  await eventually(() =>
+    expect(questions(webhook)).toEqual(['/response tools/list | tool_definition: the secret of a']),
+  )
 })
 
 describe('what cannot be read is 502', () => {

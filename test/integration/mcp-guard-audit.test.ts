@@ -125,7 +125,7 @@ test.each([
   expect(stack.server.requests.at(-1)?.body.length).toBe(body.length)
 })
 
-test('a compressed reply passes as it is', async () => {
+test('a compressed reply passes as it is, and the log says that it was not read', async () => {
   const bytes = gzipSync(answered('a secret'))
   stack.server.answer((_request, response) => {
     response
@@ -141,6 +141,7 @@ test('a compressed reply passes as it is', async () => {
     'gzip',
     answered('a secret'),
   ])
+  await linesWith(stack, '"problem":"it is compressed"', 1)
 })
 
 test('a stream that would be ended early ends as the server ends it', async () => {
