@@ -102,6 +102,7 @@ function runTests(folder, env) {
   const vitest = [join(root, 'node_modules/vitest/vitest.mjs'), 'run', '--project', 'cluster']
   const command = [process.execPath, ...vitest, ...process.argv.slice(2)]
   const args = [...namespaces, 'sh', '-ec', lines.join('\n'), 'sh', ...command]
+  say('no CNI plugin here enforces NetworkPolicies: only what they select is tested')
   const { status } = spawnSync('unshare', args, { cwd: root, stdio: 'inherit', env })
   if (status === 0) for (const log of logsIn(folder)) rmSync(log)
   else say(`logs of the cluster's programs: ${folder}`)

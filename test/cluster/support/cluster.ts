@@ -1,9 +1,6 @@
 // What the tests see of the cluster: its API, its pods, and releases of the chart.
 
 import { execFile } from 'node:child_process'
-import { mkdtemp, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { type ApiClient, apiClient } from '../../kubernetes/support/api-client.js'
 import { CHART } from '../../kubernetes/support/chart.js'
@@ -81,19 +78,15 @@ export interface Release {
 /** Installs the chart in the namespace, and does not wait for its pods. */
 export async function install(namespace: string, values: Values): Promise<Release> {
   const where = ['--namespace', namespace, '--kubeconfig', KUBECONFIG]
-  const flags = async (values: Values): Promise<readonly string[]> => {
-    const file = join(await mkdtemp(join(tmpdir(), 'gatehouse-values-')), 'values.json')
-    await writeFile(file, JSON.stringify({ ...values, image: { tag: 'latest' } }))
-    return [...where, '--values', file]
-  }
-  await helm('install', 'gatehouse', CHART, '--create-namespace', ...(await flags(values)))
+  const withImage = (values: Values): Values => ({ ...values, image: { tag: 'latest' } })
+  await helm(withImage(values), 'install', 'gatehouse', CHART, '--create-namespace', ...where)
   return {
     upgrade: async (values) => {
-      const rest = ['--wait', '--timeout', '5m', ...(await flags(values))]
-      await helm('upgrade', 'gatehouse', CHART, ...rest)
+      const rest = ['--wait', '--timeout', '5m', ...where]
+      await helm(withImage(values), 'upgrade', 'gatehouse', CHART, ...rest)
     },
     uninstall: async () => {
-      await helm('uninstall', 'gatehouse', '--wait', ...where)
+      await run(HELM, ['uninstall', 'gatehouse', '--wait', ...where])
       await eventually(async () => {
         if ((await podsOf(namespace)).length > 0) throw new Error('some pods are still there')
       }, 120_000)
@@ -103,8 +96,13 @@ export async function install(namespace: string, values: Values): Promise<Releas
 
 const run = promisify(execFile)
 
-async function helm(...args: readonly string[]): Promise<void> {
-  await run(process.env['GATEHOUSE_TEST_HELM'] ?? 'helm', [...args])
+const HELM = process.env['GATEHOUSE_TEST_HELM'] ?? 'helm'
+
+/** Runs helm with values on its stdin. */
+async function helm(values: Values, ...args: readonly string[]): Promise<void> {
+  const running = run(HELM, [...args, '--values', '-'])
+  running.child.stdin?.end(JSON.stringify(values))
+  await running
 }
 
 /** Resolves to the first address in the Gateway's status. */
