@@ -122,7 +122,8 @@ interface Definition {
   }
 }
 
-function listPath(definition: object): string {
+/** Returns the path of the objects that a CRD defines, in all namespaces. */
+export function listPath(definition: object): string {
   const { group, names, versions } = (definition as Definition).spec
   return `/apis/${group}/${versions[0]?.name ?? ''}/${names.plural}`
 }
