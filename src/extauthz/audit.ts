@@ -7,7 +7,7 @@ import type { CheckCall, CheckContext, CheckOptions } from './check-context.js'
 import { openCheckRequest } from './check-request.js'
 import { decide } from './decide.js'
 import { type Decision, refuseUnchecked } from './decision.js'
-import { logDecision } from './decision-line.js'
+import { type Decided, logDecision } from './decision-line.js'
 import type { RememberedToken } from './token-memory.js'
 
 /** Maximum duration of an audit. No request waits for it. */
@@ -15,32 +15,36 @@ const AUDIT_MS = 2_000
 
 /**
  * Returns the decision, with the claims of a token that was verified at once if no other policy concerns the route.
- * Elsewhere the audit follows the answer, so that it delays nothing. bytes: the CheckRequest.
+ * Elsewhere the audit follows the answer, so that it delays nothing.
  */
 export function audited(
   context: CheckContext,
-  bytes: Buffer,
+  decided: Decided,
   { entry, audit }: CompiledEntry,
   decision: Decision,
 ): Decision {
   if (audit === undefined || decision.type !== 'allow') return decision
   if (entry.isAudited !== true) {
-    setImmediate(() => judge(context, bytes, audit))
+    setImmediate(() => judge(context, decided, audit))
     return decision
   }
-  const token = judge(context, bytes, audit)
+  const token = judge(context, decided, audit)
   return token === undefined ? decision : { ...decision, token }
 }
 
 /** Returns the request's token if it is verified already. Never throws. */
 function judge(
   context: CheckContext,
-  bytes: Buffer,
+  { bytes, call: waiting }: Decided,
   audit: CompiledEntry,
 ): RememberedToken | undefined {
   const { options } = context
-  const call: CheckCall = { isCancelled: () => false, deadline: options.now() + AUDIT_MS }
-  const conclude = (decision: Decision): void => record(options, bytes, audit, decision)
+  const call: CheckCall = {
+    isCancelled: () => false,
+    deadline: options.now() + AUDIT_MS,
+    metadata: (name) => waiting?.metadata?.(name) ?? [],
+  }
+  const conclude = (decision: Decision): void => record(options, { bytes, call }, audit, decision)
   const fail = (error: unknown): void => conclude(failed(options, error))
   try {
     const decision = decide(context, openCheckRequest(bytes), audit, call)
@@ -68,14 +72,14 @@ function failed({ logger }: CheckOptions, error: unknown): Decision {
 
 function record(
   { metrics, decisions, now }: CheckOptions,
-  bytes: Buffer,
+  decided: Decided,
   { entry }: CompiledEntry,
   decision: Decision,
 ): void {
   try {
     metrics.audited(entry.route, decision.type === 'allow' ? 'allow' : 'deny', decision.reason)
     if (decisions !== undefined && decision.type === 'reply')
-      logDecision(decisions, { bytes }, entry, decision, { now, mode: 'audit' })
+      logDecision(decisions, decided, entry, decision, { now, mode: 'audit' })
   } catch {
     // Bookkeeping must not change a decision.
   }

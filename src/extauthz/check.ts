@@ -96,9 +96,9 @@ function finish(
   entry: CompiledEntry | undefined,
   key?: string,
 ): Uint8Array {
-  const { context, auditing, bytes: request, start } = asked
+  const { context, auditing, start } = asked
   const { options, limit } = context
-  const decision = entry?.audit === undefined ? decided : audited(auditing, request, entry, decided)
+  const decision = entry?.audit === undefined ? decided : audited(auditing, asked, entry, decided)
   const bytes = encodeDecision(decision, entry?.jwt?.forwardToken ?? true, entry?.entry.seal)
   try {
     record(options, decision, entry, (performance.now() - start) / 1000)

@@ -65,6 +65,17 @@ test('a request without a token passes, and is counted and logged with the answe
   ])
 })
 
+test('the line of an audit has the trace id of the call, also after the answer', async () => {
+  const metadata = (): readonly string[] => [`00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`]
+  for (const of of [open({ jwt: tokens }), entry({ audit: { jwt: tokens, policy } })]) {
+    const { check, lines } = auditing(of)
+    await check({}, { isCancelled: () => false, deadline: Infinity, metadata })
+    await vi.waitFor(() =>
+      expect(lines).toMatchObject([{ mode: 'audit', traceId: 'a'.repeat(32) }]),
+    )
+  }
+})
+
 test('many refusals of one kind leave one line, as those of a policy in force do', async () => {
   const { check, observed, lines } = auditing(open({ jwt: tokens }))
   for (let i = 0; i < 50; i++) await check({})
