@@ -29,7 +29,7 @@ import { type Processor, type ProcessorStream, UnexpectedMessage } from './strea
 import { createSlots } from './stream/slots.js'
 import type { SharedLimits } from './stream/tally.js'
 import type { GuardDeps } from './webhook/ask-webhooks.js'
-import { createBudgetLog, createRefusalLog } from './webhook/refusal-log.js'
+import { createBudgetLog } from './webhook/refusal-log.js'
 import { createWellKnownProcessor, type WellKnownDeps } from './well-known/well-known-processor.js'
 
 export interface ProcessServiceDeps {
@@ -41,10 +41,7 @@ export interface ProcessServiceDeps {
   readonly shared?: SharedLimits | undefined
   /** Finds the route of a stream without call metadata. Absent: such a stream ends with an error. */
   readonly readFirstMessage?: ReadFirstMessage | undefined
-  readonly guardrails: Omit<
-    GuardDeps,
-    'now' | 'isServed' | 'logger' | 'logRefusal' | 'headerBudgetExceeded'
-  >
+  readonly guardrails: Omit<GuardDeps, 'now' | 'isServed' | 'logger' | 'headerBudgetExceeded'>
   /** Absent: no header makes a request a probe. */
   readonly probes?: ProbeSigns | undefined
   /** Updates gatehouse_open_streams; type: that of the table's entry. */
@@ -84,10 +81,8 @@ export function createProcessService(deps: ProcessServiceDeps): GrpcService {
     }
     const { stream, listener } = runProcessStream(call, {
       createProcessor: (own) => {
-        const trace = traceOf(call, deps.tracer)
-        return trace === undefined
-          ? createProcessor(entry, own, parts, guardDeps, client)
-          : createProcessor(entry, own, tracedParts(parts, trace), { ...guardDeps, trace }, client)
+        const traced = tracedDeps(call, parts, guardDeps)
+        return createProcessor(entry, own, traced.parts, traced.guardDeps, client)
       },
       onError: (error) => logError(deps.logger, entry, error),
       onEnd: () => {
@@ -123,14 +118,23 @@ const guardDepsOf = (deps: ProcessServiceDeps, limit: LogLimit): GuardDeps => ({
   isServed: (key) => deps.table().get(key) !== undefined,
   now: () => deps.now(),
   logger: deps.logger,
-  logRefusal: createRefusalLog(
-    deps.logger,
-    createLogLimit(() => deps.now()),
-  ),
 })
 
-function traceOf(call: StreamCall, tracer: Tracer | undefined): Trace | undefined {
-  return tracer && { tracer, ...sentContext((name) => call.metadata(name)) }
+interface TracedDeps {
+  readonly parts: ProcessorDeps
+  readonly guardDeps: GuardDeps
+}
+
+/** Returns the deps of one stream, with the context that Envoy sent with its call. */
+function tracedDeps(call: StreamCall, parts: ProcessorDeps, guardDeps: GuardDeps): TracedDeps {
+  const { tracer } = parts
+  const sent = sentContext((name) => call.metadata(name))
+  const { parent: traceparent } = sent
+  if (tracer === undefined && traceparent === undefined) return { parts, guardDeps }
+  const own = { ...parts, traceparent }
+  if (tracer === undefined) return { parts: own, guardDeps: { ...guardDeps, traceparent } }
+  const trace: Trace = { tracer, ...sent }
+  return { parts: tracedParts(own, trace), guardDeps: { ...guardDeps, traceparent, trace } }
 }
 
 /** Traces calls to the provider as parts of the request; not those for clients' documents, which requests share. */

@@ -1,6 +1,7 @@
-// Streams that Envoy traces: the calls that Gatehouse makes for a stream belong to its trace.
+// Streams that Envoy traces: calls and lines of the decision log belong to the trace.
 
 import { expect, test } from 'vitest'
+import { createDecisionLog } from '../../src/decision-log.js'
 import { buildProcTable } from '../../src/extproc/proc-table.js'
 import { createProcessService } from '../../src/extproc/process-service.js'
 import type { RemoteRequest } from '../../src/remote/http-call.js'
@@ -17,9 +18,14 @@ test('a registration at the provider is a span of the trace, which goes on at th
   const tracer = recordingTracer()
   const sent: RemoteRequest[] = []
   const table = buildProcTable([proxied()])
+  const lines: object[] = []
+  const decisions = createDecisionLog({
+    ...{ claims: [], now: () => 0, choice: { refusals: true, oneAllowedOf: 1 } },
+    write: (_, fields) => void lines.push(fields),
+  })
   const server = await startProcServer(
     createProcessService({
-      guardrails: guardrails(),
+      guardrails: { ...guardrails(), decisions },
       table: () => table,
       callRemote: (_target, call) => {
         sent.push(call)
@@ -43,5 +49,6 @@ test('a registration at the provider is a span of the trace, which goes on at th
   })
   expect(sent[0]?.headers?.['traceparent']).toBe(span?.traceparent)
   expect(sent[0]?.headers?.['tracestate']).toBe('vendor=1')
+  expect(lines).toMatchObject([{ decision: 'allow', traceId: 'a'.repeat(32) }])
   await server.close()
 })

@@ -116,6 +116,13 @@ test.each([1, 2])('%i processes: each refusal has a line with its request id', a
     ...{ route: 'default/guarded', policy: 'default/guarded', rule: 'promptGuard.request[0]' },
     ...{ method: 'POST', path: '/guarded/v1/chat/completions' },
   })
+  const unread = await stack.post('/guarded', '{"messages":')
+  expect(unread.status).toBe(400)
+  expect(await lineOf(stack, unread)).toMatchObject({
+    ...{ msg: 'guardrail refusal', decision: 'deny', reason: 'guardrail_unreadable', status: 400 },
+    ...{ route: 'default/guarded', policy: 'default/guarded', phase: 'request' },
+    ...{ method: 'POST', path: '/guarded/v1/chat/completions' },
+  })
   const masked = await stack.post('/guarded', chat('a secret'))
   expect(masked.status).toBe(200)
   expect(await lineOf(stack, masked)).toMatchObject({ decision: 'change', outcome: 'modify' })

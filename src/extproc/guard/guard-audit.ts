@@ -54,7 +54,6 @@ export function createAudit(
     ...all,
     mode: 'audit',
     heldBytes: all.heldBytes.forAudits(),
-    logRefusal: (of, phase, refused) => all.logRefusal(of, phase, refused, 'audit'),
   }
   const ending = new OwnEnding()
   const giveUp = (problem: string): void => {

@@ -16,7 +16,7 @@ import {
 import type { RequestForm } from './request-guard.js'
 
 export const llmRequests = (guard: Guard, deps: GuardDeps): RequestForm => ({
-  route: guard.route,
+  guard,
   readsRequests: guard.request.length > 0,
   readsReplies: guard.response.length > 0,
   change: () => changeOf(guard),

@@ -9,6 +9,7 @@ import { immediateResponse } from '../stream/immediate-response.js'
 import type { BodyPart, HeadersPart } from '../stream/process-message.js'
 import { type FirstMessage, type ProcessorStream, UnexpectedMessage } from '../stream/processor.js'
 import type { GuardDeps } from '../webhook/ask-webhooks.js'
+import { loggedReply, logRefusal, type RefusedPhase } from '../webhook/refusal-log.js'
 import { createGuardedPhase } from './guarded-phase.js'
 import type { HeldBody } from './held-body.js'
 import type { RequestFinding } from './inspect-request.js'
@@ -17,8 +18,7 @@ import { type GuardedRequest, guardedRequest } from './request-attributes.js'
 
 /** What differs between the requests of LLMs and those of MCP. attributes: those of the request, without its body. */
 export interface RequestForm {
-  /** NAMESPACE/NAME of the HTTPRoute. */
-  readonly route: string
+  readonly guard: RefusedPhase['guard']
   /** Whether bodies are held and read. */
   readonly readsRequests: boolean
   /** Whether replies are read. */
@@ -62,7 +62,7 @@ export function createRequestGuard(
   const refuse = (refused: Refused): void => {
     clearTimeout(timer)
     phase.become('refused')
-    deps.logRefusal(form.route, 'request', refused)
+    logRefusal(deps, { guard: form.guard, phase: 'request', attributes }, loggedReply(refused))
     stream.send(immediateResponse(refused.reply))
   }
   const complete = async (held: HeldBody, hasTrailers: boolean): Promise<void> => {

@@ -13,6 +13,7 @@ import { createStreamedPhase, type StreamedPhase } from '../streamed/streamed-ph
 import type { GuardDeps } from '../webhook/ask-webhooks.js'
 import type { Guard } from '../webhook/compiled-guard.js'
 import { inPhaseSpan } from '../webhook/phase-span.js'
+import { loggedReply, logRefusal } from '../webhook/refusal-log.js'
 import { createGuardedPhase, type GuardedPhase } from './guarded-phase.js'
 import {
   busyReply,
@@ -126,7 +127,8 @@ function createHeldReply(
 ): HeldReply {
   const refuse = (refused: Refused, hasTrailers = false): void => {
     phase.become('refused')
-    deps.logRefusal(guard.route, 'response', refused)
+    const attributes = request.attributes()
+    logRefusal(deps, { guard, phase: 'response', attributes }, loggedReply(refused))
     own.send(refused.reply, headers(), hasTrailers)
   }
   const refuseUnread = (problem: string): void =>

@@ -7,13 +7,12 @@ import { createSseReader } from '../../llm/framing/sse-frames.js'
 import { failedAnswer, rejectedAnswer } from '../../mcp/texts/own-answer.js'
 import { ok } from '../../result.js'
 import { inTurns, nextTurn, Pace, PIECE, unitsOf, type Work } from '../../turns.js'
-import { refused } from '../guard/inspection.js'
 import { sendHeaders, sendText, sendTrailers } from '../stream/guard-messages.js'
 import { BUSY } from '../stream/held-bytes.js'
-import { jsonReply } from '../stream/immediate-response.js'
 import type { BodyPart } from '../stream/process-message.js'
 import type { ProcessorStream } from '../stream/processor.js'
 import { OF_THE_BYTES } from '../stream/reply-output.js'
+import { logRefusal, REJECTED } from '../webhook/refusal-log.js'
 import { inspectReplyText, type Withheld } from './inspect-reply.js'
 import type { McpExchange } from './mcp-guard.js'
 import { GUARD_UNAVAILABLE, unreadableText } from './mcp-replies.js'
@@ -41,7 +40,12 @@ export function createMcpEventReply(exchange: McpExchange, stream: ProcessorStre
   }
   /** Ends the stream with an answer to each open request. */
   const fail = (problem: string, by?: Withheld): void => {
-    deps.logRefusal(guard.route, 'response', refused(NO_REPLY, problem))
+    const attributes = exchange.attributes()
+    logRefusal(
+      deps,
+      { guard, phase: 'response', attributes },
+      { reason: reasonOf(problem, by), problem },
+    )
     finish(lastEvents(exchange, problem, by))
   }
   const read = async (bytes: Uint8Array, isLast: boolean): Promise<void> => {
@@ -82,7 +86,10 @@ const NOTHING = new Uint8Array()
 /** Headers to remove from a reply whose length is unknown when its headers are sent. */
 const LENGTHS = ['content-length', ...OF_THE_BYTES]
 /** For the log: the status was already sent. */
-const NO_REPLY = jsonReply(200, {}, '')
+function reasonOf(problem: string, by: Withheld | undefined): string {
+  if (by !== undefined) return by.type === 'reject' ? REJECTED : 'guardrail_unavailable'
+  return problem === BUSY ? 'guardrail_busy' : 'guardrail_unreadable'
+}
 
 interface Failure {
   readonly type: 'failed'

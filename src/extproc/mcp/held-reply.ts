@@ -10,6 +10,7 @@ import type { Aborted, Refused } from '../guard/inspection.js'
 import type { Headers } from '../stream/process-message.js'
 import type { ProcessorStream } from '../stream/processor.js'
 import { OF_THE_BYTES, type OwnReply, sendReply } from '../stream/reply-output.js'
+import { loggedReply, logRefusal } from '../webhook/refusal-log.js'
 import { inspectMessage } from './inspect-message.js'
 import { inspectReplyText, type Withheld } from './inspect-reply.js'
 import type { McpExchange } from './mcp-guard.js'
@@ -41,7 +42,8 @@ export function createHeldMcpReply(
   })
   const refuse = (refused: Refused, hasTrailers = false): void => {
     phase.become('refused')
-    deps.logRefusal(guard.route, 'response', refused)
+    const attributes = exchange.attributes()
+    logRefusal(deps, { guard, phase: 'response', attributes }, loggedReply(refused))
     // The status of an error is kept: clients begin a new session on 404.
     const status = Number(headers().get(':status')?.[0])
     const isKept = refused.reply.status === 200 && !isSuccess(headers())

@@ -37,7 +37,7 @@ export function mcpRequests(
 ): RequestForm {
   const { guard, signal } = exchange
   return {
-    route: guard.route,
+    guard,
     readsRequests: true,
     readsReplies: true,
     // A reply that is compressed or partial could not be read.

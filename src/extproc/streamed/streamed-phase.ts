@@ -6,6 +6,7 @@ import type { BodyPart } from '../stream/process-message.js'
 import { type ProcessorStream, UnexpectedMessage } from '../stream/processor.js'
 import type { GuardDeps } from '../webhook/ask-webhooks.js'
 import { startPhaseSpan } from '../webhook/phase-span.js'
+import { logRefusal } from '../webhook/refusal-log.js'
 import type { Framing } from './framing.js'
 import { createStreamedReply, type StreamContext } from './streamed-reply.js'
 
@@ -45,7 +46,8 @@ export function createStreamedPhase(
       refuse: ({ error, problem }, api) => {
         state = 'refused'
         span.end('refused')
-        deps.logRefusal(context.guard.route, 'response', { reply: error, problem })
+        const { status, code } = error
+        logRefusal(deps, { ...context, phase: 'response' }, { status, reason: code, problem })
         send(framing.errorEnd(error, api, hasSent), !hasTrailers)
         if (hasTrailers) sendTrailers(stream.send, 'response')
       },

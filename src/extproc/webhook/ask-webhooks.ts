@@ -3,9 +3,8 @@
 
 import type { Attributes } from '../../cel/attributes.js'
 import { Budget, type BudgetLimits } from '../../cel/budget.js'
-import { callerFields, type DecisionLog, hider, requestFields } from '../../decision-log.js'
+import { type DecisionLog, hider } from '../../decision-log.js'
 import type { Ending } from '../../ending.js'
-import type { Json, JsonObject } from '../../ir/json.js'
 import type { Phase } from '../../ir/proc-entry.js'
 import type { Entry } from '../../llm/text/conversation.js'
 import type { Logger } from '../../logger.js'
@@ -16,9 +15,9 @@ import { inTurns, Pace, type Work } from '../../turns.js'
 import type { HeldBytes } from '../stream/held-bytes.js'
 import { callWebhook } from './call-webhook.js'
 import type { CompiledWebhook } from './compiled-guard.js'
+import { exchangeFields, NO_REQUEST } from './exchange-fields.js'
 import type { GuardMetrics, Outcome } from './guard-metrics.js'
 import { badStatus, failedCall, givenUp, invalidAnswer, type NoVerdict } from './no-verdict.js'
-import type { LogRefusal } from './refusal-log.js'
 import { shownReason } from './verdict-reason.js'
 import { readVerdict, type Shown, type Verdict } from './webhook-answer.js'
 import { type ShownTool, type WebhookRequest, webhookRequest } from './webhook-request.js'
@@ -43,11 +42,12 @@ export interface GuardDeps {
   /** Returns milliseconds, for durations. */
   now(): number
   readonly logger: Logger
-  /** Logs verdicts that change or reject. Absent: they are not logged. */
+  /** Logs verdicts that change or reject, and refusals. Absent: they are not logged. */
   readonly decisions?: DecisionLog | undefined
-  readonly logRefusal: LogRefusal
   /** The trace of this stream. Absent: nothing is traced. */
   readonly trace?: Trace | undefined
+  /** What Envoy sent with its own call, traced or not; for logs. */
+  readonly traceparent?: string | undefined
   /** The span of the phase, which calls of webhooks belong to. */
   readonly span?: TraceSpan | undefined
   /** Set if verdicts change nothing. */
@@ -179,7 +179,12 @@ async function askOne(
   const logger = deps.logger.plain ?? deps.logger
   if (!verdict.ok)
     logger.warn(
-      { ...fields, ...requestOf(question, compiled), problem: verdict.error.problem },
+      {
+        ...fields,
+        ...compiled.place,
+        ...fieldsOf(question, { traceparent: deps.traceparent }),
+        problem: verdict.error.problem,
+      },
       UNAVAILABLE,
     )
   // Most verdicts are allows, and metrics count them.
@@ -193,36 +198,27 @@ function logVerdict(
   question: Question,
   compiled: CompiledWebhook,
   { reason, ...fields }: VerdictFields,
-  { decisions }: GuardDeps,
+  { decisions, traceparent }: GuardDeps,
 ): void {
-  const { request, jwt } = question.attributes
   const { mode, route, webhook, phase, outcome } = fields
   const decision = outcome === 'reject' ? 'deny' : 'change'
   const key = { mode, decision, route, webhook, phase, outcome }
   decisions?.refused(key, 'guardrail verdict', () => {
-    const hide = hider(request ?? NO_REQUEST)
+    const hide = hider(question.attributes.request ?? NO_REQUEST)
     return {
       decision,
       ...fields,
       ...(reason !== undefined && { reason: shownReason(hide(reason)) }),
-      ...requestOf(question, compiled),
-      ...(isObject(jwt?.json) &&
-        callerFields(jwt.json, { asked: decisions.claims, verified: true }, hide)),
+      ...compiled.place,
+      ...fieldsOf(question, { traceparent, claims: decisions.claims }),
     }
   })
 }
 
-function requestOf(
-  { attributes: { request }, tool }: Question,
-  { place }: CompiledWebhook,
-): object {
-  const hide = hider(request ?? NO_REQUEST)
-  return {
-    ...place,
-    ...(request && requestFields(request, hide)),
-    ...(tool?.name !== undefined && { tool: hide(tool.name) }),
-  }
-}
+const fieldsOf = (
+  { attributes, tool }: Question,
+  options: Parameters<typeof exchangeFields>[1],
+): object => exchangeFields(attributes, { tool: tool?.name, ...options })
 
 interface VerdictFields {
   readonly mode?: 'audit'
@@ -234,11 +230,6 @@ interface VerdictFields {
   /** Reason as the webhook wrote it. */
   readonly reason: string | undefined
 }
-
-const NO_REQUEST = { headers: new Map<string, string>() }
-
-const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const UNAVAILABLE = 'guardrail webhook is unavailable'
 

@@ -1,33 +1,72 @@
-// Logs what guards refuse, without any text of the prompt or reply. Rate-limited, because clients cause these lines.
+// Logs what guards refuse without a verdict, without any text of the prompt or reply, and budgets that were exceeded.
 
+import type { Attributes } from '../../cel/attributes.js'
 import type { Phase } from '../../ir/proc-entry.js'
 import type { LogLimit } from '../../log-limit.js'
 import type { Logger } from '../../logger.js'
+import type { GuardDeps } from './ask-webhooks.js'
+import type { CompiledWebhook, Guard } from './compiled-guard.js'
+import { exchangeFields } from './exchange-fields.js'
 
-/** route: NAMESPACE/NAME of the HTTPRoute. */
-export type LogRefusal = (
-  route: string,
-  phase: Phase,
-  refused: LoggedRefusal,
-  /** Set if nothing is refused. */
-  mode?: 'audit',
-) => void
+/** The phase of an exchange that is refused. */
+export interface RefusedPhase {
+  readonly guard: Pick<Guard, 'route' | 'request' | 'response'>
+  readonly phase: Phase
+  readonly attributes: Attributes
+}
 
 export interface LoggedRefusal {
-  readonly reply: { readonly status: number }
+  /** Absent: the status of the reply has been sent already. */
+  readonly status?: number
+  /** The code of the error, such as guardrail_busy. */
+  readonly reason: string
   /** Without any text of the prompt or reply. */
   readonly problem: string
 }
 
-export const createRefusalLog =
-  (logger: Logger, limit: LogLimit): LogRefusal =>
-  (route, phase, { reply: { status }, problem }, mode) => {
-    const leftOut = limit.take(`${mode ?? ''} ${route} ${phase} ${problem}`)
-    if (leftOut === undefined) return
-    const what = phase === 'request' ? 'request refused' : 'reply refused'
-    if (mode === undefined) logger.info({ route, status, problem, leftOut }, what)
-    else logger.info({ mode, route, status, problem, leftOut }, `${what} by an audit, and passed`)
-  }
+/** The reason of a reject, which has the line of its verdict. */
+export const REJECTED = 'content_filter'
+const REJECT_DETAILS = 'gatehouse_guardrail_reject'
+
+/** Returns what is logged of a reply in place of the one that was refused. */
+export const loggedReply = ({
+  reply: { status, details },
+  problem,
+}: {
+  readonly reply: { readonly status: number; readonly details: string }
+  readonly problem: string
+}): LoggedRefusal => ({
+  status,
+  reason: details === REJECT_DETAILS ? REJECTED : details.replace('gatehouse_', ''),
+  problem,
+})
+
+/** Writes a line of the decision log. */
+export function logRefusal(
+  { decisions, traceparent, mode }: Pick<GuardDeps, 'decisions' | 'traceparent' | 'mode'>,
+  { guard, phase, attributes }: RefusedPhase,
+  { status, reason, problem }: LoggedRefusal,
+): void {
+  if (decisions === undefined || reason === REJECTED) return
+  const { route } = guard
+  const key = { mode, decision: 'deny', reason, status, route, phase, problem }
+  decisions.refused(key, 'guardrail refusal', () => ({
+    ...(mode !== undefined && { mode }),
+    ...{ decision: 'deny', reason },
+    ...(status !== undefined && { status }),
+    ...{ route, phase, problem },
+    ...policyOf(guard[phase]),
+    ...exchangeFields(attributes, { traceparent, claims: decisions.claims }),
+  }))
+}
+
+/** Returns the policy that all webhooks are from. */
+function policyOf(webhooks: readonly CompiledWebhook[]): object {
+  const [place] = webhooks.map((webhook) => webhook.place)
+  if (place === undefined) return {}
+  const { policy, source } = place
+  return webhooks.every((webhook) => webhook.place?.policy === policy) ? { policy, source } : {}
+}
 
 /** Logs header expressions that exceeded their budget. Each is counted, but only some are logged. */
 export const createBudgetLog =

@@ -10,12 +10,16 @@ const LOGGED = /^gatehouse_(relay|registration)/
 /** An answer that takes an error back to the client by a redirect. */
 const ERROR_REDIRECT = 'gatehouse_relay_error'
 
-/** Logs only what is read from the request's head and the kind of the answer: no code, token, cookie or client name. */
+/**
+ * Logs only what is read from the request's head and the kind of the answer: no code, token, cookie or client name.
+ * traceparent: what Envoy sent with its own call.
+ */
 export function logAnswer(
   log: DecisionLog,
   entry: WellKnownEntry,
   { headers }: HeadersPart,
   reply: Reply,
+  traceparent?: string,
 ): void {
   if (!LOGGED.test(reply.details)) return
   const { route, relay, paths } = entry
@@ -38,7 +42,7 @@ export function logAnswer(
       ...(error !== undefined && { error }),
       ...{ endpoint, route },
       ...(relay && { policy: relay.policy }),
-      ...requestFields(request, hider(request)),
+      ...requestFields(request, hider(request), traceparent),
     }
   }
   if (isDenied) log.refused({ decision: 'deny', reason, status, error, route }, MESSAGE, fields)

@@ -34,6 +34,8 @@ export interface WellKnownDeps extends RegistrationDeps {
   readonly relay: RelayDeps
   /** Logs the answers of relays and of registration. Absent: they are not logged. */
   readonly decisions?: DecisionLog | undefined
+  /** What Envoy sent with its own call; for logs. */
+  readonly traceparent?: string | undefined
 }
 
 type State = 'start' | 'awaiting-body' | 'answered'
@@ -55,7 +57,7 @@ export function createWellKnownProcessor(
   const answer = (reply: Reply): void => {
     stream.send(immediateResponse(reply))
     try {
-      if (deps.decisions && head) logAnswer(deps.decisions, entry, head, reply)
+      if (deps.decisions && head) logAnswer(deps.decisions, entry, head, reply, deps.traceparent)
     } catch {
       // The answer has been sent; bookkeeping must not end the stream with an error.
     }

@@ -55,7 +55,6 @@ function audit(changes: Partial<GuardDeps> = {}, budget = 1024 * K): Audit {
     },
     now: () => 0,
     logger,
-    logRefusal: () => undefined,
     ...changes,
   }
   const entry = compileGuardAudit({

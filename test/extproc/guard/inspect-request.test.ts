@@ -26,7 +26,7 @@ async function inspected(turns: number): Promise<{ type: string; asked: number }
       })
     },
   }
-  const deps = { ...guardrails(pools), now: () => 0, logger: silent, logRefusal: () => {} }
+  const deps = { ...guardrails(pools), now: () => 0, logger: silent }
   const guard = compileGuard(guardEntry('k', { request: [webhook(1)] }))
   const found = inspectRequest(
     { take: () => body },

@@ -53,7 +53,11 @@ function audit(call: WebhookPools['call'], budget = 1024 * K): Audit {
     },
     now: () => 0,
     logger,
-    logRefusal: (_route, phase, { problem }, mode) => refusals.push(`${phase} ${problem} ${mode}`),
+    decisions: {
+      ...{ claims: [], allowed: () => undefined, flush: () => undefined },
+      refused: ({ phase, reason, outcome, mode }) =>
+        refusals.push(`${phase} ${reason ?? outcome} ${mode}`),
+    },
   }
   const hooks = [compileWebhook(webhook(1))]
   const send = (): never => {
@@ -127,7 +131,7 @@ test('verdicts about both directions are counted, and everything held is given b
   )
   expect(one.asked).toEqual([TOOL, TOOL])
   await eventually(() => expect(one.heldBytes.held()).toBe(0))
-  expect(one.refusals).toContain('request rejected by a webhook audit')
+  expect(one.refusals).toContain('request reject audit')
 })
 
 test('a reply is read once the request was, even if it comes before', async () => {

@@ -64,7 +64,7 @@ function play(changes: Partial<GuardDeps> = {}, call: WebhookPools['call'] = mas
     { send, signal },
     {
       ...guardrails({ call, close: () => Promise.resolve() }),
-      ...{ now: () => 0, logger: silent, logRefusal: () => {} },
+      ...{ now: () => 0, logger: silent },
       ...changes,
     },
   )

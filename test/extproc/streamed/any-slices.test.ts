@@ -75,7 +75,6 @@ async function sendAll(stream: string, { isArray, isCompressed, cuts }: Sending)
       heldBytes,
       now: () => 0,
       logger: silent,
-      logRefusal: () => {},
     },
   )
   const bytes = isCompressed ? gzipSync(stream) : Buffer.from(stream)

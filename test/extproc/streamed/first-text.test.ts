@@ -65,7 +65,7 @@ async function speak({ rate, webhookMs, holdBack }: Speech): Promise<EventTexts>
       },
       refuse: ({ error }) => expect.unreachable(error.code),
     },
-    { ...guardrails(pools), now: () => 0, logger: silent, logRefusal: () => {} },
+    { ...guardrails(pools), now: () => 0, logger: silent },
   )
   let due = 0
   for (let index = 0; due < SECONDS * 1000; index += 1) {

@@ -70,7 +70,7 @@ const open = ({ framing = eventStream(MB), decoder = identity, hook = {} }: Open
       send: (text) => (sent += text),
       refuse: ({ error }) => refused.push(error.code),
     },
-    { ...guardrails(pools), heldBytes, now: () => 0, logger: silent, logRefusal: () => {} },
+    { ...guardrails(pools), heldBytes, now: () => 0, logger: silent },
   )
 
 const says = (content: string): Buffer =>

@@ -88,7 +88,6 @@ const open = ({
       heldBytes,
       now: () => 0,
       logger: silent,
-      logRefusal: () => {},
     },
   )
 

@@ -87,7 +87,7 @@ function openGuard(decoder: Decoder, response: readonly Webhook[]): StreamedRepl
       send: (text) => (sent += text),
       refuse: ({ error }) => refused.push(error.code),
     },
-    { ...guardrails(pools, [], tokens), now: () => 0, logger: silent, logRefusal: () => {} },
+    { ...guardrails(pools, [], tokens), now: () => 0, logger: silent },
   )
 }
 

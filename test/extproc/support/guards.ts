@@ -25,7 +25,7 @@ export const guardrails = (
   pools: WebhookPools = plainPools(),
   verdicts: CountedVerdict[] = [],
   tokens: CountedTokens[] = [],
-): Omit<GuardDeps, 'now' | 'logger' | 'logRefusal'> => ({
+): Omit<GuardDeps, 'now' | 'logger'> => ({
   pools,
   maxBodyBytes: 1024 * 1024,
   heldBytes: createHeldBytes(Infinity),
