@@ -45,7 +45,7 @@ function judge(
     metadata: (name) => waiting?.metadata?.(name) ?? [],
   }
   const conclude = (decision: Decision): void => record(options, { bytes, call }, audit, decision)
-  const fail = (error: unknown): void => conclude(failed(options, error))
+  const fail = (error: unknown): void => conclude(failed(context, error))
   try {
     const decision = decide(context, openCheckRequest(bytes), audit, call)
     if (decision instanceof Promise) {
@@ -61,9 +61,11 @@ function judge(
 }
 
 /** Logs only the kind of the error: its message may contain data of the request. */
-function failed({ logger }: CheckOptions, error: unknown): Decision {
+function failed({ options, limit }: CheckContext, error: unknown): Decision {
   try {
-    logger.error({ error: errorKind(error) }, 'an audit failed')
+    const kind = errorKind(error)
+    const leftOut = limit.take(`audit failed ${kind}`)
+    if (leftOut !== undefined) options.logger.error({ error: kind, leftOut }, 'an audit failed')
   } catch {
     // The logger itself may have failed.
   }

@@ -43,7 +43,7 @@ export function createCheck(options: CheckOptions): Check {
         ? finishLate(asked, decision, entry)
         : finish(asked, decision, entry)
     } catch (error) {
-      const decision = error instanceof RangeError ? MALFORMED : failed(options, error)
+      const decision = error instanceof RangeError ? MALFORMED : failed(context, error)
       return finish(asked, decision, entry)
     }
   }
@@ -76,7 +76,7 @@ async function finishLate(
   try {
     return finish(asked, await decision, entry)
   } catch (error) {
-    return finish(asked, failed(asked.context.options, error), entry)
+    return finish(asked, failed(asked.context, error), entry)
   }
 }
 
@@ -84,8 +84,10 @@ const UNKNOWN_ROUTE = refuseUnchecked('unknown-route')
 const MALFORMED = refuseUnchecked('malformed-check')
 
 /** Logs only the kind of the error: its message may contain data of the request. */
-function failed({ logger }: CheckOptions, error: unknown): Decision {
-  logger.error({ error: errorKind(error) }, 'a check failed')
+function failed({ options, limit }: CheckContext, error: unknown): Decision {
+  const kind = errorKind(error)
+  const leftOut = limit.take(`failed ${kind}`)
+  if (leftOut !== undefined) options.logger.error({ error: kind, leftOut }, 'a check failed')
   return refuseUnchecked('internal-error')
 }
 

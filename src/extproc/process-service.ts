@@ -41,7 +41,10 @@ export interface ProcessServiceDeps {
   readonly shared?: SharedLimits | undefined
   /** Finds the route of a stream without call metadata. Absent: such a stream ends with an error. */
   readonly readFirstMessage?: ReadFirstMessage | undefined
-  readonly guardrails: Omit<GuardDeps, 'now' | 'isServed' | 'logger' | 'headerBudgetExceeded'>
+  readonly guardrails: Omit<
+    GuardDeps,
+    'now' | 'isServed' | 'logger' | 'limit' | 'headerBudgetExceeded'
+  >
   /** Absent: no header makes a request a probe. */
   readonly probes?: ProbeSigns | undefined
   /** Updates gatehouse_open_streams; type: that of the table's entry. */
@@ -84,7 +87,7 @@ export function createProcessService(deps: ProcessServiceDeps): GrpcService {
         const traced = tracedDeps(call, parts, guardDeps)
         return createProcessor(entry, own, traced.parts, traced.guardDeps, client)
       },
-      onError: (error) => logError(deps.logger, entry, error),
+      onError: (error) => logError({ ...deps, limit }, entry, error),
       onEnd: () => {
         close()
         deps.openStreams?.closed(entry.type)
@@ -118,6 +121,7 @@ const guardDepsOf = (deps: ProcessServiceDeps, limit: LogLimit): GuardDeps => ({
   isServed: (key) => deps.table().get(key) !== undefined,
   now: () => deps.now(),
   logger: deps.logger,
+  limit,
 })
 
 interface TracedDeps {
@@ -183,11 +187,16 @@ function createProcessor(
 }
 
 /** Logs only the kind of an unexpected error: its message may contain the data that caused it. */
-function logError(logger: Logger, { route }: CompiledProcEntry, error: unknown): void {
-  if (error instanceof UnexpectedMessage) {
-    logger.warn({ route, problem: error.message }, 'ext_proc stream ended')
-    return
-  }
-  const kind = errorKind(error)
-  logger.error({ route, error: kind }, 'ext_proc stream failed, the request was refused')
+function logError(
+  { logger, limit }: { readonly logger: Logger; readonly limit: LogLimit },
+  { route }: CompiledProcEntry,
+  error: unknown,
+): void {
+  const isUnexpected = error instanceof UnexpectedMessage
+  const kind = isUnexpected ? error.message : errorKind(error)
+  const leftOut = limit.take(`stream ${route} ${kind}`)
+  if (leftOut === undefined) return
+  if (isUnexpected) logger.warn({ route, problem: kind, leftOut }, 'ext_proc stream ended')
+  else
+    logger.error({ route, error: kind, leftOut }, 'ext_proc stream failed, the request was refused')
 }

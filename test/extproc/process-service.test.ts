@@ -215,9 +215,14 @@ describe('the end of a stream', () => {
       {
         route: 'default/mcp',
         error: 'Error',
+        leftOut: 0,
         message: 'ext_proc stream failed, the request was refused',
       },
     ])
+    const again = server.open(KEY)
+    again.send(request('POST', REGISTRATION), body(good))
+    expect((await again.end).code).toBe(status.INTERNAL)
+    expect(logs).toHaveLength(1)
   })
 })
 

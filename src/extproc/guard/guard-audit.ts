@@ -59,7 +59,9 @@ export function createAudit(
   const giveUp = (problem: string): void => {
     if (ending.aborted) return
     ending.abort()
-    deps.logger.warn({ route, mode: 'audit', problem }, 'an audit was given up')
+    const leftOut = deps.limit.take(`audit ${route} ${problem}`)
+    if (leftOut === undefined) return
+    deps.logger.warn({ route, mode: 'audit', problem, leftOut }, 'an audit was given up')
   }
   const lane = (): Lane =>
     new Lane(ending, deps.heldBytes.open(), {

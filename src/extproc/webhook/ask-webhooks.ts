@@ -7,6 +7,7 @@ import { type DecisionLog, hider } from '../../decision-log.js'
 import type { Ending } from '../../ending.js'
 import type { Phase } from '../../ir/proc-entry.js'
 import type { Entry } from '../../llm/text/conversation.js'
+import type { LogLimit } from '../../log-limit.js'
 import type { Logger } from '../../logger.js'
 import type { WebhookPools } from '../../remote/webhook-pools.js'
 import type { Result } from '../../result.js'
@@ -42,6 +43,8 @@ export interface GuardDeps {
   /** Returns milliseconds, for durations. */
   now(): number
   readonly logger: Logger
+  /** Limits lines of the logger that clients can cause. */
+  readonly limit: LogLimit
   /** Logs verdicts that change or reject, and refusals. Absent: they are not logged. */
   readonly decisions?: DecisionLog | undefined
   /** The trace of this stream. Absent: nothing is traced. */
@@ -176,21 +179,25 @@ async function askOne(
   const why = verdict.ok ? {} : { reason: verdict.error.reason }
   deps.metrics.verdict({ webhook: backend, phase, outcome, ...why, ...mode }, ms / 1000)
   const fields = { ...mode, route, webhook: backend, phase, outcome, ms }
-  const logger = deps.logger.plain ?? deps.logger
-  if (!verdict.ok)
-    logger.warn(
-      {
-        ...fields,
-        ...compiled.place,
-        ...fieldsOf(question, { traceparent: deps.traceparent }),
-        problem: verdict.error.problem,
-      },
-      UNAVAILABLE,
-    )
+  if (!verdict.ok) logUnavailable(question, compiled, { ...fields, ...verdict.error }, deps)
   // Most verdicts are allows, and metrics count them.
-  else if (outcome === 'allow') logger.debug(fields, 'guardrail verdict')
+  else if (outcome === 'allow')
+    (deps.logger.plain ?? deps.logger).debug(fields, 'guardrail verdict')
   else logVerdict(question, compiled, { ...fields, reason: verdict.value.reason }, deps)
   return verdict
+}
+
+function logUnavailable(
+  question: Question,
+  compiled: CompiledWebhook,
+  { reason, problem, ...fields }: VerdictFields & NoVerdict,
+  { logger, limit, traceparent }: GuardDeps,
+): void {
+  const { mode = '', route, webhook, phase } = fields
+  const leftOut = limit.take(`unavailable ${mode} ${route} ${webhook} ${phase} ${reason}`)
+  if (leftOut === undefined) return
+  const line = { ...fields, ...compiled.place, ...fieldsOf(question, { traceparent }) }
+  ;(logger.plain ?? logger).warn({ ...line, problem, leftOut }, 'guardrail webhook is unavailable')
 }
 
 /** Logs a verdict that changes or rejects. */
@@ -230,8 +237,6 @@ interface VerdictFields {
   /** Reason as the webhook wrote it. */
   readonly reason: string | undefined
 }
-
-const UNAVAILABLE = 'guardrail webhook is unavailable'
 
 async function verdictOf(
   question: Question,

@@ -30,6 +30,7 @@ export const guardrails = (
   maxBodyBytes: 1024 * 1024,
   heldBytes: createHeldBytes(Infinity),
   bodyTimeoutMs: 60_000,
+  limit: { take: () => 0, flush: () => undefined },
   metrics: {
     verdict: (labels) => verdicts.push(labels),
     tokens: (route, usage) => tokens.push({ route, ...usage }),
