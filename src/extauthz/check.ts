@@ -83,12 +83,20 @@ async function finishLate(
 const UNKNOWN_ROUTE = refuseUnchecked('unknown-route')
 const MALFORMED = refuseUnchecked('malformed-check')
 
+function failed(context: CheckContext, error: unknown): Decision {
+  try {
+    logFailure(context, error)
+  } catch {
+    // A clock or a log that fails must not keep the answer from Envoy.
+  }
+  return refuseUnchecked('internal-error')
+}
+
 /** Logs only the kind of the error: its message may contain data of the request. */
-function failed({ options, limit }: CheckContext, error: unknown): Decision {
+function logFailure({ options, limit }: CheckContext, error: unknown): void {
   const kind = errorKind(error)
   const leftOut = limit.take(`failed ${kind}`)
   if (leftOut !== undefined) options.logger.error({ error: kind, leftOut }, 'a check failed')
-  return refuseUnchecked('internal-error')
 }
 
 /** Encodes a decision, counts it and logs it. */
