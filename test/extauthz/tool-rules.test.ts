@@ -3,6 +3,7 @@
 import { describe, expect, test } from 'vitest'
 import { createBodyLine } from '../../src/extauthz/body-line.js'
 import type { Authorization } from '../../src/ir/authorization.js'
+import { countTurns } from '../support/count-turns.js'
 import { checker, entry, FREE_CALL, NOW, type TestAnswer, type TestRequest } from './helpers.js'
 
 const rules = (parts: Partial<Authorization>): Authorization => ({
@@ -160,15 +161,9 @@ describe('a large body', () => {
   const authorization = rules({ deny: ['mcp.tool.name == "rm"'] })
 
   test('is read in slices, and judged as a small one', async () => {
-    const { check, observed } = checker([entry({ authorization })])
-    let turns = 0
-    const isDone = check(LARGE).then(({ status }) => status)
-    const count = (): void => {
-      turns += 1
-      if (observed.decisions.length === 0) setImmediate(count)
-    }
-    setImmediate(count)
-    expect(await isDone).toBe(403)
+    const { check } = checker([entry({ authorization })])
+    const { result, turns } = await countTurns(() => check(LARGE))
+    expect(result.status).toBe(403)
     expect(turns).toBeGreaterThan(1)
   })
 

@@ -17,6 +17,7 @@ import { compileRules } from '../../../src/rules/compile-rules.js'
 import { listRequestText } from '../../../src/rules/list-request.js'
 import { rulesOfLists } from '../../../src/rules/listed.js'
 import { atOnce } from '../../../src/turns.js'
+import { countTurns } from '../../support/count-turns.js'
 
 interface Played {
   readonly processor: Processor
@@ -194,15 +195,8 @@ describe('rules that read the version', () => {
 test('many comments pass in few messages, and others get their turns', async () => {
   const { processor, body, count } = play(EVENTS)
   const comments = ':\n\n'.repeat(20_000)
-  let turns = 0
-  const turn = (): void => {
-    turns += 1
-    next = setImmediate(turn)
-  }
-  let next = setImmediate(turn)
-  await processor.responseBody(part(comments, false))
+  const { turns } = await countTurns(() => processor.responseBody(part(comments, false)))
   expect(turns).toBeGreaterThan(50)
-  clearImmediate(next)
   await processor.responseBody(part(`data: ${list('a', 'rm')}\n\n${comments}`, true))
   expect(body()).toBe(`${comments}data: ${list('a')}\n\n${comments}`)
   expect(count()).toBeLessThan(10)

@@ -12,6 +12,7 @@ import { compileWebhook } from '../../../src/extproc/webhook/compiled-guard.js'
 import { ProcessingResponseSchema } from '../../../src/grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
 import type { WebhookPools } from '../../../src/remote/webhook-pools.js'
 import { ok } from '../../../src/result.js'
+import { countTurns } from '../../support/count-turns.js'
 import { guardrails, webhook } from '../support/guards.js'
 import { silent } from '../support/stream.js'
 
@@ -119,15 +120,8 @@ describe('an event stream', () => {
   test('of many comments passes in few messages, and others get their turns', async () => {
     const { processor, sent, count } = await replying(EVENTS)
     const comments = ':\n\n'.repeat(20_000)
-    let turns = 0
-    const turn = (): void => {
-      turns += 1
-      next = setImmediate(turn)
-    }
-    let next = setImmediate(turn)
-    await processor.responseBody(part(comments, false))
+    const { turns } = await countTurns(() => processor.responseBody(part(comments, false)))
     expect(turns).toBeGreaterThan(50)
-    clearImmediate(next)
     await processor.responseBody(part(`data: ${result('a secret')}\n\n${comments}`))
     expect(sent.response).toBe(`${comments}data: ${result('a ****')}\n\n${comments}`)
     expect(count()).toBeLessThan(10)
