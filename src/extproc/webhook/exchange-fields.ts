@@ -2,7 +2,7 @@
 
 import type { Attributes } from '../../cel/attributes.js'
 import { callerFields, hider, requestFields } from '../../decision-log.js'
-import type { Json, JsonObject } from '../../ir/json.js'
+import { isJsonObject } from '../../ir/json.js'
 
 interface FieldsOptions {
   /** What Envoy sent with its own call. */
@@ -22,12 +22,9 @@ export function exchangeFields(
     ...(request && requestFields(request, hide, traceparent)),
     ...(tool !== undefined && { tool: hide(tool) }),
     ...(claims !== undefined &&
-      isObject(jwt?.json) &&
+      isJsonObject(jwt?.json) &&
       callerFields(jwt.json, { asked: claims, verified: true }, hide)),
   }
 }
 
 export const NO_REQUEST = { headers: new Map<string, string>() }
-
-const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
