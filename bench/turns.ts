@@ -112,7 +112,7 @@ function report(stretches: readonly Stretch[]): string {
 
 \`npm run bench:turns\` wrote this section: \`gatehouse serve\` with ${ROUTES.toLocaleString('en')} routes, each with a host, a backend
 and a policy of its own, in as many files of one folder; ${String(ENVOYS)} clients that take what an Envoy takes, by incremental ADS. The
-longest that the main thread was at work without a turn for anybody else, in CPU time, from when the first server listens.
+longest time that the main thread worked without yielding, in CPU time, measured from when the first server listens.
 Full collections by V8 count.
 
 ${table(
