@@ -114,7 +114,6 @@ function* compileOne(entry: AuthzEntry, known: CompiledProviders): Work<Compiled
     headers: headersOf(reads, [
       ...(entry.allowedOrigins === undefined ? [] : ['origin']),
       ...(readsMcp ? [...MCP_HEADERS, PARTIAL_BODY_HEADER] : []),
-      ...(values?.requestAdd.map(({ name }) => name) ?? []),
     ]),
     readsSource: reads.some(({ roots }) => roots.has('source')),
     readsMcp,

@@ -91,7 +91,6 @@ function encodeAllow(
   if (cookie === '') writer.text(5, 'cookie')
   else if (cookie !== undefined) writeHeader('cookie', cookie)
   for (const [name, value] of values?.requestAppend ?? []) writeHeader(name, value, APPENDED)
-  for (const [name, value] of values?.requestAdd ?? []) writeHeader(name, value)
   for (const [name, value] of values?.requestSet ?? []) writeHeader(name, value)
   if (seal !== undefined) writeHeader(SEAL_HEADERS.authz, seal)
   writer.end(3, response)

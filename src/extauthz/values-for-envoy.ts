@@ -33,12 +33,11 @@ type Field = readonly [name: string, value: string]
 export interface ValuesForEnvoy {
   /** Hashed keys by limitName(); absent: no limit has a key. */
   readonly limitKeys?: Readonly<Record<string, string>>
+  /** Replaces the client's own headers of these names. */
   readonly requestSet: readonly Field[]
-  /** Headers that the request lacks. */
-  readonly requestAdd: readonly Field[]
-  /** Headers that the request already has. */
+  /** Second values of headers in requestSet. */
   readonly requestAppend: readonly Field[]
-  /** Also headers to set whose expression has no value, so that the client's own cannot pass for it. */
+  /** Also headers to set or add whose expressions have no value, so that the client's own cannot pass for it. */
   readonly requestRemove: readonly string[]
   readonly responseSet: readonly Field[]
 }
@@ -68,8 +67,7 @@ export function compileValues({
     requestRemove: request.remove,
     responseSet: compiled(response.set),
   }
-  const readTokenAlone = all.every(readsToken) && request.add.length === 0
-  return { ...parts, all, readTokenAlone, isBroken }
+  return { ...parts, all, readTokenAlone: all.every(readsToken), isBroken }
 }
 
 const NOTHING: NonNullable<AuthzEntry['transformation']> = {
@@ -102,20 +100,27 @@ export function computeValues(
       return value === undefined ? [] : [[one.name, limitKey(value)]]
     }),
   )
-  const requestSet = fields(compiled.requestSet)
-  const found = new Set(requestSet.map(([name]) => name))
-  const added = fields(compiled.requestAdd)
-  const isThere = ([name]: Field): boolean => attributes.request?.headers.has(name) === true
   return {
     ...(compiled.limitKeys.length === 0 ? {} : { limitKeys }),
-    requestSet,
-    requestAdd: added.filter((field) => !isThere(field)),
-    requestAppend: added.filter(isThere),
-    requestRemove: [
-      ...compiled.requestRemove,
-      ...compiled.requestSet.map(({ name }) => name).filter((name) => !found.has(name)),
-    ],
+    ...requestHeaders(compiled, fields(compiled.requestSet), fields(compiled.requestAdd)),
     responseSet: fields(compiled.responseSet),
+  }
+}
+
+/** The first value of a name replaces the client's headers, whether it is set or added (decision 6a). */
+function requestHeaders(
+  { requestSet, requestAdd, requestRemove }: CompiledValues,
+  set: readonly Field[],
+  added: readonly Field[],
+): Pick<ValuesForEnvoy, 'requestSet' | 'requestAppend' | 'requestRemove'> {
+  const isSet = new Set(set.map(([name]) => name))
+  const first = [...set, ...added.filter(([name]) => !isSet.has(name))]
+  const found = new Set(first.map(([name]) => name))
+  const lacking = [...requestSet, ...requestAdd].filter(({ name }) => !found.has(name))
+  return {
+    requestSet: first,
+    requestAppend: added.filter(([name]) => isSet.has(name)),
+    requestRemove: [...requestRemove, ...new Set(lacking.map(({ name }) => name))],
   }
 }
 

@@ -76,12 +76,32 @@ describe('headers of a request', () => {
     expect(removed).not.toContain('x-user')
   })
 
-  test('are added beside what is there, and where nothing is', async () => {
+  test('that are added replace what the client sent, or take it away', async () => {
     const parts = transformation({}, { add: { 'x-tag': 'jwt.sub', 'x-none': 'jwt.none' } })
-    expect((await answer(parts)).set).toEqual([['x-tag', 'alice', 'replaces']])
     const sent = await answer(parts, {}, { headers: [['x-tag', 'own']] })
-    expect(sent.set).toEqual([['x-tag', 'alice', 'appends']])
-    expect(sent.removed).not.toContain('x-none')
+    expect(sent.set).toEqual([['x-tag', 'alice', 'replaces']])
+    expect(sent.removed).toContain('x-none')
+    expect(sent.removed).not.toContain('x-tag')
+  })
+
+  test.each<[string, object, readonly (readonly string[])[], boolean]>([
+    [
+      'both',
+      { a: '1', b: '2' },
+      [
+        ['x-tag', '1', 'replaces'],
+        ['x-tag', '2', 'appends'],
+      ],
+      false,
+    ],
+    ['the first alone', { a: '1' }, [['x-tag', '1', 'replaces']], false],
+    ['the second alone', { b: '2' }, [['x-tag', '2', 'replaces']], false],
+    ['neither', {}, [], true],
+  ])('that are set and added have the values of %s', async (_what, claims, expected, isRemoved) => {
+    const parts = transformation({ 'x-tag': 'jwt.a' }, { add: { 'x-tag': 'jwt.b' } })
+    const { set, removed } = await answer(parts, claims, { headers: [['x-tag', 'own']] })
+    expect(set).toEqual(expected)
+    expect(removed.includes('x-tag')).toBe(isRemoved)
   })
 
   test.each<[string, unknown, string | undefined]>([

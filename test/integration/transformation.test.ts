@@ -20,7 +20,7 @@ const ours = await newKey('k1')
 
 const request = {
   set: { 'X-User': 'jwt.sub', 'x-groups': 'jwt.groups.join(" ")', 'x-path': 'request.path' },
-  add: { 'x-tag': 'jwt.tag' },
+  add: { 'x-tag': 'jwt.tag', 'x-groups': 'jwt.tag' },
   remove: ['X-Debug'],
 }
 const response = {
@@ -89,9 +89,18 @@ const received = (): Record<string, unknown> => stack.backend.requests.at(-1)?.h
 describe('a request', () => {
   test('carries the values of the expressions', async () => {
     expect((await call('mcp', CLAIMS, { 'x-debug': '1', 'x-tag': 'own' })).status).toBe(200)
-    expect(received()).toMatchObject({ 'x-user': 'ann', 'x-groups': 'a b', 'x-path': '/mcp' })
-    expect(received()['x-tag']).toBe('own,red')
+    expect(received()).toMatchObject({ 'x-user': 'ann', 'x-path': '/mcp', 'x-tag': 'red' })
     expect(received()).not.toHaveProperty('x-debug')
+  })
+
+  test('has the values that are set and added, and none of the client', async () => {
+    await call('mcp', CLAIMS, { 'x-groups': 'wheel', 'x-tag': 'own' })
+    expect(received()).toMatchObject({ 'x-groups': 'a b,red', 'x-tag': 'red' })
+    await call('mcp', { ...CLAIMS, groups: undefined }, { 'x-groups': 'wheel' })
+    expect(received()['x-groups']).toBe('red')
+    await call('mcp', { ...CLAIMS, tag: undefined }, { 'x-groups': 'wheel', 'x-tag': 'own' })
+    expect(received()['x-groups']).toBe('a b')
+    expect(received()).not.toHaveProperty('x-tag')
   })
 
   test.each(['x-user', 'X-USER', 'X-User'])(
@@ -136,9 +145,9 @@ describe('a request', () => {
     ['on a route that asks for no token', 'public', undefined],
     ['on such a route with a token that nobody looks at', 'public', CLAIMS],
   ])('%s has no such header', async (_what, name, claims) => {
-    expect((await call(name, claims, { 'x-user': 'root', 'x-groups': 'wheel' })).status).toBe(200)
-    expect(received()).not.toHaveProperty('x-user')
-    expect(received()).not.toHaveProperty('x-groups')
+    const forged = { 'x-user': 'root', 'x-groups': 'wheel', 'x-tag': 'own' }
+    expect((await call(name, claims, forged)).status).toBe(200)
+    for (const header of Object.keys(forged)) expect(received()).not.toHaveProperty(header)
     expect(received()['x-path']).toBe(`/${name}`)
   })
 
@@ -155,7 +164,7 @@ describe('a request', () => {
     expect((await call('mcp', { ...CLAIMS, sub }, { 'x-user': 'root' })).status).toBe(200)
     expect(received()).not.toHaveProperty('x-user')
     expect(received()).not.toHaveProperty('x-admin')
-    expect(received()['x-groups']).toBe('a b')
+    expect(received()['x-groups']).toBe('a b,red')
   })
 
   test('may carry text beyond ASCII, and a comma', async () => {

@@ -69,10 +69,14 @@ function partProblems(part: 'request' | 'response', spec: Part): readonly string
   const names = places.flatMap(({ name, place }) => {
     const lower = name.toLowerCase()
     const before = seen.get(lower)
-    seen.set(lower, before ?? place)
+    // An added value may follow the one that is set.
+    const isSecond = before?.startsWith('set[') === true && place.startsWith('add[')
+    seen.set(lower, isSecond ? place : (before ?? place))
     const problem =
       nameProblem(part, lower) ??
-      (before === undefined ? undefined : `the same header as ${before}; expected it once`)
+      (before === undefined || isSecond
+        ? undefined
+        : `the same header as ${before}; expected it once`)
     return problem === undefined ? [] : [`transformation.${part}.${place}: ${problem}`]
   })
   return [

@@ -69,7 +69,9 @@ export const transformation = z.object({
         )
         .meta({ example: { 'x-user': 'jwt.sub' }, since: '0.2.0' }),
       add: headers()
-        .describe('Header name → CEL expression; a further value beside those of the client.')
+        .describe(
+          "Header name → CEL expression, as in set. If set names the header too, it gets both values. The client's own header never passes.",
+        )
         .meta({ example: { 'x-team': 'jwt.team' }, since: '0.2.0' }),
       remove: removed()
         .describe('Names of headers that the backend does not get.')
