@@ -145,6 +145,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   'extproc/webhook': [
     'extproc/stream',
+    'mcp',
     'llm/text',
     'json',
     'ir',

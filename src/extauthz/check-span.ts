@@ -2,6 +2,7 @@
 
 import { hider, type RequestFacts } from '../decision-log.js'
 import type { AuthzEntry } from '../ir/authz-entry.js'
+import { mcpSpanAttributes, namedCall, type TracedCall } from '../mcp/span-attributes.js'
 import {
   sentContext,
   type SpanAttributes,
@@ -82,37 +83,15 @@ function decisionAttributes(
     'gatehouse.policy': place.policy,
     'gatehouse.rule': place.rule,
     'http.response.status_code': decision.type === 'reply' ? decision.reply.status : undefined,
-    ...mcpAttributes(decision, facts),
+    ...mcpSpanAttributes(callsOf(decision, facts), hider(facts)),
   }
 }
 
-/** Returns what an MCP request asks for: from its body if rules read it, otherwise from its headers. */
-function mcpAttributes(decision: Decision, facts: RequestFacts): SpanAttributes {
-  const hide = hider(facts)
+/** Returns the calls of an MCP request: from its body if rules read it, otherwise from its headers. */
+function callsOf(decision: Decision, { headers }: RequestFacts): readonly TracedCall[] {
   const mcp = decision.type === 'allow' ? decision.mcp : decision.by?.mcp
-  const calls = mcp?.calls ?? [callInHeaders(facts)]
-  const only = (values: readonly string[]): string | undefined => {
-    const [value = '', ...others] = new Set(values)
-    return value === '' || others.length > 0 ? undefined : hide(value)
-  }
-  const tool = only(calls.map(({ toolName }) => toolName))
-  return {
-    'mcp.method.name': only(calls.map(({ method }) => method)),
-    'mcp.protocol.version': only(calls.map(({ protocolVersion }) => protocolVersion)),
-    'mcp.tool.name': tool,
-    'gen_ai.tool.name': tool,
-    'gen_ai.operation.name': tool === undefined ? undefined : 'execute_tool',
-    'gen_ai.prompt.name': only(calls.map(({ promptName }) => promptName)),
-  }
-}
-
-function callInHeaders({ headers }: RequestFacts) {
-  const method = oneOf(headers.get('mcp-method')) ?? ''
-  const name = oneOf(headers.get('mcp-name')) ?? ''
-  return {
-    method,
-    protocolVersion: oneOf(headers.get('mcp-protocol-version')) ?? '',
-    toolName: method === 'tools/call' ? name : '',
-    promptName: method === 'prompts/get' ? name : '',
-  }
+  if (mcp !== undefined) return mcp.calls
+  const valueOf = (name: string): string => oneOf(headers.get(name)) ?? ''
+  const version = valueOf('mcp-protocol-version')
+  return [namedCall(valueOf('mcp-method'), valueOf('mcp-name'), version)]
 }

@@ -7,6 +7,7 @@ import type { GuardedMessage } from '../../mcp/texts/guarded-message.js'
 import { inTurns, Pace } from '../../turns.js'
 import type { Aborted } from '../guard/inspection.js'
 import { askWebhooks, type Reject } from '../webhook/ask-webhooks.js'
+import { attributesOfMessage } from '../webhook/mcp-span.js'
 import { inPhaseSpan } from '../webhook/phase-span.js'
 import type { McpExchange } from './mcp-guard.js'
 
@@ -34,7 +35,10 @@ export async function inspectMessage(
     ...{ route, phase, webhooks, tool, signal, attributes: attributes() },
     entries: entries.map((entry) => ({ ...entry, isWritable: true })),
   }
-  const verdict = await inPhaseSpan(deps, route, phase, (own) => askWebhooks(question, own))
+  const verdict = await inPhaseSpan(deps, route, phase, (own) => {
+    if (own.span?.isRecording === true) own.span.set(attributesOfMessage(tool, question.attributes))
+    return askWebhooks(question, own)
+  })
   if (verdict.type !== 'pass') return verdict
   const edits = await inTurns(editsOf(entries, verdict.contents, new Pace()), signal)
   return edits === undefined ? ABORTED : { type: 'pass', contents: verdict.contents, edits }

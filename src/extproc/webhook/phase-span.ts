@@ -32,7 +32,11 @@ export function startPhaseSpan(deps: GuardDeps, route: string, phase: Phase): Ph
     ...sent,
     kind: 'server',
   })
-  span.set({ 'gatehouse.route': route, 'gatehouse.phase': phase })
+  span.set({
+    ...{ 'gatehouse.route': route, 'gatehouse.phase': phase },
+    // Without it, the spans of audited webhooks would look as if clients had been refused.
+    'gatehouse.mode': deps.mode,
+  })
   return {
     deps: { ...deps, span },
     set: (attributes) => span?.set(attributes),

@@ -14,6 +14,7 @@ import type { WebhookPools } from '../../../src/remote/webhook-pools.js'
 import { ok } from '../../../src/result.js'
 import { recordingLogger } from '../../grpc/recording-logger.js'
 import { eventually } from '../../support/eventually.js'
+import { recordingTracer } from '../../support/recorded-spans.js'
 import { guardrails, webhook } from '../support/guards.js'
 
 const K = 1024
@@ -33,7 +34,7 @@ interface Asked {
   readonly body: { readonly tool: unknown }
 }
 
-function audit(call: WebhookPools['call'], budget = 1024 * K): Audit {
+function audit(call: WebhookPools['call'], budget = 1024 * K, tracer = recordingTracer()): Audit {
   const { logger, lines } = recordingLogger()
   const heldBytes = createHeldBytes(budget)
   const [verdicts, asked, refusals]: [string[], unknown[], string[]] = [[], [], []]
@@ -53,6 +54,7 @@ function audit(call: WebhookPools['call'], budget = 1024 * K): Audit {
     },
     now: () => 0,
     logger,
+    trace: { tracer },
     decisions: {
       ...{ claims: [], allowed: () => undefined, flush: () => undefined },
       refused: ({ phase, reason, outcome, mode }) =>
@@ -97,6 +99,7 @@ const HEADERS: Headers = new Map([
   [':method', ['POST']],
   [':path', ['/mcp']],
   ['content-type', ['application/json']],
+  ['mcp-protocol-version', ['2025-06-18']],
 ])
 const REPLY: Headers = new Map([
   [':status', ['200']],
@@ -132,6 +135,26 @@ test('verdicts about both directions are counted, and everything held is given b
   expect(one.asked).toEqual([TOOL, TOOL])
   await eventually(() => expect(one.heldBytes.held()).toBe(0))
   expect(one.refusals).toContain('request reject audit')
+})
+
+test('the spans say what was called, and that the refusals had no effect', async () => {
+  const tracer = recordingTracer()
+  const one = audit(rejecting, 1024 * K, tracer)
+  begin(one)
+  void one.processor.requestBody(part(callOf(10)))
+  reply(one)
+  await eventually(() => expect(tracer.spans.filter(({ end }) => end)).toHaveLength(4))
+  for (const phase of ['request', 'response']) {
+    const span = tracer.spans.find(({ name }) => name === `gatehouse.guard ${phase}`)
+    expect(span?.end).toEqual({ error: undefined })
+    expect(span?.attributes).toEqual({
+      ...{ 'gatehouse.route': 'default/mcp', 'gatehouse.phase': phase },
+      ...{ 'gatehouse.mode': 'audit', 'gatehouse.outcome': 'refused' },
+      ...{ 'mcp.method.name': 'tools/call', 'mcp.tool.name': 't', 'gen_ai.tool.name': 't' },
+      ...{ 'gen_ai.operation.name': 'execute_tool', 'mcp.protocol.version': '2025-06-18' },
+    })
+  }
+  one.stream.abort()
 })
 
 test('a reply is read once the request was, even if it comes before', async () => {
