@@ -49,7 +49,7 @@ export function createCalls(settings: Settings, { caFile, ownAddresses, lines }:
     callRemote: createCallRemote(calls),
     callPublic: createCallRemote({
       ...calls,
-      addresses: publicRules(tenancy, settings.allowAddress, ownAddresses),
+      addresses: publicRules(tenancy, settings.allowClientMetadataAddress, ownAddresses),
     }),
     pools: createWebhookPools(calls, lines),
   }

@@ -55,6 +55,12 @@ export const FLAGS = {
     meaning:
       'an address that backends may have although it leads to this host, to Gatehouse itself or to cloud metadata; repeatable',
   }),
+  allowClientMetadataAddress: many(readAllowedAddress, {
+    value: 'IP[/BITS][:PORT]',
+    commands: ['run', 'serve'],
+    meaning:
+      'an address outside the public internet at which hosts of relay.clientMetadataHosts may be (--allow-address does not apply to them); repeatable',
+  }),
   sharedEnvoys: onOff({
     commands: ['serve'],
     meaning:

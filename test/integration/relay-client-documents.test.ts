@@ -1,5 +1,5 @@
 // Clients of a relay that do not register: their metadata documents are read over https, within limits, from hosts that
-// the policy names and addresses that the operator allows.
+// the policy names and addresses that the operator allows for this purpose.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import type { RequestListener, ServerResponse } from 'node:http'
@@ -21,31 +21,38 @@ const UNREAD = 'The description of this client cannot be read at the moment.'
 
 let world: RelayStack
 let folder: string
-/** Of the client's vendor; of the policy, at an address that nobody allows; of nobody. */
-let vendor: HttpServer, hidden: HttpServer, stranger: HttpServer
+/**
+ * The client's vendor; hosts of the policy at an address that is not allowed, or allowed for backends alone; a host that
+ * the policy does not name.
+ */
+let vendor: HttpServer, hidden: HttpServer, backend: HttpServer, stranger: HttpServer
 /** "HOST /PATH" of each request. */
 let asked: string[]
 beforeEach(() => (asked = []))
 
 beforeAll(async () => {
-  ;[vendor, hidden, stranger] = await Promise.all([
+  ;[vendor, hidden, backend, stranger] = await Promise.all([
     startHttpServer(serve('vendor'), { tls }),
     startHttpServer(serve('hidden'), { tls }),
+    startHttpServer(serve('backend'), { tls }),
     startHttpServer(serve('stranger'), { tls }),
   ])
   folder = await mkdtemp(join(tmpdir(), 'gatehouse-authorities-'))
   const bundle = join(folder, 'bundle.pem')
   await writeFile(bundle, tls.cert)
   world = await startRelayStack({
-    relay: { clientMetadataHosts: [vendor, hidden].map(hostOf) },
-    flags: ['--allow-address', `127.0.0.1:${String(vendor.port)}`],
+    relay: { clientMetadataHosts: [vendor, hidden, backend].map(hostOf) },
+    flags: [
+      ...['--allow-client-metadata-address', `127.0.0.1:${String(vendor.port)}`],
+      ...['--allow-address', `127.0.0.1:${String(backend.port)}`],
+    ],
     environment: { SSL_CERT_FILE: bundle },
   })
 })
 
 afterAll(async () => {
   await world.close()
-  await Promise.all([vendor.close(), hidden.close(), stranger.close()])
+  await Promise.all([vendor, hidden, backend, stranger].map((server) => server.close()))
   await rm(folder, { recursive: true })
 })
 
@@ -127,10 +134,11 @@ describe('a description', () => {
   })
 
   test('at an address that leads into the network is never asked for', async () => {
-    expect(await shown(urlAt(hidden, '/client.json'))).toEqual([
-      400,
-      expect.stringContaining(UNREAD),
-    ])
+    for (const server of [hidden, backend])
+      expect(await shown(urlAt(server, '/client.json'))).toEqual([
+        400,
+        expect.stringContaining(UNREAD),
+      ])
     expect(asked).toEqual([])
   })
 

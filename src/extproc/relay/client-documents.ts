@@ -12,7 +12,7 @@ import type { Slots } from '../stream/slots.js'
 import type { ClientDocuments } from './clients.js'
 
 export interface ClientDocumentsDeps {
-  /** Calls addresses on the public internet, and those that the operator allows beside it. */
+  /** Calls addresses on the public internet, and those of --allow-client-metadata-address. */
   readonly callPublic: CallRemote
   /** Limits of concurrent fetches and of fetches per second, for each host. */
   readonly slots: Slots
