@@ -1,13 +1,17 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
 // What is polled for comes, however busy the machine is; Vitest's own second is for one that is not.
 const expectations = { poll: { timeout: 15_000 } }
 
+// Processes that run tests without an Envoy. Their parent process has little to do once all modules are loaded.
+const maxWorkers = availableParallelism()
+
 // Vectors of others, from a folder that the environment names (.ci/run does); without it there is nothing to run.
 const conformance =
   process.env['GATEHOUSE_WYCHEPROOF'] === undefined
     ? []
-    : [{ test: { name: 'conformance', include: ['test/conformance/**/*.test.ts'] } }]
+    : [{ test: { name: 'conformance', include: ['test/conformance/**/*.test.ts'], maxWorkers } }]
 
 // Programs of other parties, which scripts/test-parties.mjs installs.
 const parties =
@@ -189,6 +193,7 @@ export default defineConfig({
           pool: 'forks',
           // One process runs many files and loads each module once: half of the time is saved.
           isolate: false,
+          maxWorkers,
           testTimeout: 20_000,
         },
       },
@@ -198,6 +203,7 @@ export default defineConfig({
           expect: expectations,
           include: isolated,
           pool: 'forks',
+          maxWorkers,
           testTimeout: 20_000,
         },
       },
@@ -207,6 +213,7 @@ export default defineConfig({
           expect: expectations,
           include: ['test/golden/*.test.ts'],
           pool: 'forks',
+          maxWorkers,
           // Beside the unit tests: each case of xds/ is also shown to an Envoy.
           testTimeout: 20_000,
         },

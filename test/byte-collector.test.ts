@@ -3,6 +3,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { ByteCollector, joined } from '../src/byte-collector.js'
+import { runs } from './support/runs.js'
 
 test('all pieces come out in their order, copied, and once', () => {
   const size = fc.oneof(fc.nat(3), fc.nat(5_000), fc.nat(100_000))
@@ -22,7 +23,7 @@ test('all pieces come out in their order, copied, and once', () => {
       expect(Buffer.compare(joined(collector.take()), expected)).toBe(0)
       expect([collector.size, collector.take()]).toEqual([0, []])
     }),
-    { numRuns: 50 },
+    { numRuns: runs(250) },
   )
 })
 

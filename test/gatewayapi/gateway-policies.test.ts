@@ -22,6 +22,7 @@ import {
   rule,
   toYaml,
 } from '../support/resources.js'
+import { seeds } from '../support/runs.js'
 import { caseDocuments, OPTIONS } from '../support/translate-case.js'
 
 const GOLDENS = join(import.meta.dirname, '../golden/translate')
@@ -45,7 +46,7 @@ const routesOf = ({ gateways }: Ir, name: string): readonly Route[] =>
     .flatMap(({ routes }) => routes)
 
 describe('a translation after changes of policies of Gateways', () => {
-  test.each([1, 2, 3, 4])('is what it is from scratch, sequence %i', (seed) => {
+  test.each(seeds(10))('is what it is from scratch, sequence %i', (seed) => {
     const random = createRandom(seed)
     const isRequired = seed % 2 === 0
     const translator = translatorOf(isRequired)

@@ -10,6 +10,7 @@ import { collectResources } from '../../src/resources/decode/resource-set.js'
 import type { Resources } from '../../src/resources/kinds/resources.js'
 import { goldenCases } from '../support/golden.js'
 import { createRandom } from '../support/random.js'
+import { seeds } from '../support/runs.js'
 import { caseDocuments, OPTIONS } from '../support/translate-case.js'
 
 const GOLDENS = join(import.meta.dirname, '../golden/translate')
@@ -24,7 +25,7 @@ const pool: readonly DecodedResource[] = [
 ]
 
 describe('a translation after changes', () => {
-  test.each([1, 2, 3, 4])('is what it is from scratch, sequence %i', (seed) => {
+  test.each(seeds(10))('is what it is from scratch, sequence %i', (seed) => {
     const random = createRandom(seed)
     const translator = createTranslator(OPTIONS)
     const present = new Set(pool.filter(() => random(4) === 0))

@@ -38,9 +38,10 @@ test('in any pieces, the messages arrive as sent, and nothing is held at the end
 
 test('the unfinished messages of one connection are bounded together, and what ends frees its part', () => {
   const held: Held = { bytes: 0 }
+  const part = framed(Buffer.alloc(30_000_000)).subarray(0, 29_000_000)
   const begin = (): MessageReader => {
     const reader = new MessageReader(held)
-    reader.push(framed(Buffer.alloc(30_000_000)).subarray(0, 29_000_000))
+    reader.push(part)
     return reader
   }
   const [first] = Array.from({ length: 9 }, begin)

@@ -100,8 +100,8 @@ describe('framing', () => {
     ['blank lines', '\n'],
     ['comments', ':\n\n'],
     ['events', 'data:{"type":"ping"}\r\n\r\n'],
-  ])('%s of a megabyte: others have a turn after every slice of them', (_name, text) => {
-    const bytes = Buffer.from(text.repeat(MB / text.length))
+  ])('%s, many in few bytes: others have a turn after every slice of them', (_name, text) => {
+    const bytes = Buffer.from(text.repeat(MB / 4 / text.length))
     const { frames, slices, done } = readAll(createSseReader(MB), bytes)
     expect(done.ok).toBe(true)
     expect(frames.map(({ raw }) => raw).join('') === bytes.toString()).toBe(true)
@@ -109,15 +109,16 @@ describe('framing', () => {
     expect(slices.length).toBeGreaterThan(frames.length / SLICE_UNITS)
   })
 
-  test('items of an array of a megabyte, likewise', () => {
-    const bytes = Buffer.from(`[${many(MB / 3, () => '{}')}]`)
+  test('items of an array, likewise', () => {
+    const bytes = Buffer.from(`[${many(60_000, () => '{}')}]`)
     const { frames, slices, done } = readAll(createJsonArrayReader(MB), bytes)
-    expect([done.ok, frames.length]).toEqual([true, Math.ceil(MB / 3)])
+    // The last frame is the end of the array.
+    expect([done.ok, frames.length]).toEqual([true, 60_001])
     expect(Math.max(...slices)).toBeLessThanOrEqual(SLICE_UNITS)
   })
 
   test('one line of megabytes is looked through in slices, and nothing of it is another', () => {
-    const data = JSON.stringify('😀 a\u2028b\u0085'.repeat(400_000))
+    const data = JSON.stringify('😀 a\u2028b\u0085'.repeat(100_000))
     const stream = Buffer.from(`: ping\r\ndata: ${data}\r\nid: 1\r\n\r\n`)
     const test = vi.spyOn(RegExp.prototype, 'test')
     const { frames, slices } = readAll(createSseReader(10 * MB), stream)

@@ -10,6 +10,7 @@ import { collectResources } from '../../src/resources/decode/resource-set.js'
 import { buildSnapshot, type Snapshot } from '../../src/snapshot/build-snapshot.js'
 import { goldenCases } from '../support/golden.js'
 import { createRandom } from '../support/random.js'
+import { seeds } from '../support/runs.js'
 import { caseDocuments, DEFAULT_DOCUMENTS, OPTIONS } from '../support/translate-case.js'
 
 const XDS = {
@@ -52,7 +53,7 @@ const routesOf = ({ resources }: Snapshot): number =>
 const fromScratch = (ir: Ir): Snapshot => buildSnapshot(structuredClone(ir), XDS)
 
 describe('a snapshot after changes', () => {
-  test.each([1, 2, 3])('is what it is from scratch, sequence %i', (seed) => {
+  test.each(seeds(10))('is what it is from scratch, sequence %i', (seed) => {
     const random = createRandom(seed)
     const translator = createTranslator(OPTIONS)
     const present = new Set(pool.filter(() => random(4) === 0))

@@ -7,12 +7,12 @@ import { guardEntry, guardrails, webhook } from '../support/guards.js'
 import { silent } from '../support/stream.js'
 
 const MODIFY = JSON.stringify({
-  action: { body: { messages: Array(9_000).fill({ role: 'user', content: 'b' }) } },
+  action: { body: { messages: Array(3_000).fill({ role: 'user', content: 'b' }) } },
 })
 
 /** turns: after so many the client leaves. */
 async function inspected(turns: number): Promise<{ type: string; asked: number }> {
-  const messages = Array(9_000).fill({ role: 'user', content: 'a' })
+  const messages = Array(3_000).fill({ role: 'user', content: 'a' })
   const body = Buffer.from(JSON.stringify({ messages }))
   const leaving = new AbortController()
   let asked = 0

@@ -17,6 +17,7 @@ import { ok } from '../../../src/result.js'
 import { atOnce, Pace } from '../../../src/turns.js'
 import { EVENTS } from '../../llm/recorded.js'
 import { ended, pushed, readEvent } from '../../llm/support.js'
+import { runs } from '../../support/runs.js'
 import { guardEntry, guardrails, webhook } from '../support/guards.js'
 import { silent } from '../support/stream.js'
 
@@ -213,7 +214,7 @@ test(
           expect(sent).not.toContain('secret')
         },
       ),
-      { numRuns: 12 },
+      { numRuns: runs(30) },
     )
   },
   TIMEOUT_MS,
@@ -234,7 +235,7 @@ test(
           expect(sent).not.toContain('secret')
         },
       ),
-      { numRuns: 6 },
+      { numRuns: runs(15) },
     )
   },
   TIMEOUT_MS,
@@ -265,7 +266,7 @@ test(
           expect(sent.length).toBeLessThanOrEqual(atOnceOf(before, false).length)
         },
       ),
-      { numRuns: 20 },
+      { numRuns: runs(50) },
     )
   },
   TIMEOUT_MS,
