@@ -163,13 +163,18 @@ export const LOGGED_FROM: readonly string[] = [
 export function requestFields(facts: RequestFacts, hide: Hide, traceparent?: string): object {
   const { headers, method, host, pathAndQuery } = facts
   const id = oneOf(headers.get('x-request-id'))
-  const trace = readTraceparent(traceparent ?? oneOf(headers.get(TRACEPARENT)))
   const [path = ''] = pathAndQuery.split(/[?#]/, 1)
   return {
     ...(id !== undefined && { requestId: hide(id) }),
-    ...(trace && { traceId: trace.traceId, spanId: trace.spanId }),
+    ...traceFields(traceparent ?? oneOf(headers.get(TRACEPARENT))),
     ...{ method: hide(method), host: hide(host), path: hide(path) },
   }
+}
+
+/** Returns traceId and spanId, if the traceparent is valid. */
+export function traceFields(traceparent: string | undefined): object {
+  const trace = readTraceparent(traceparent)
+  return trace === undefined ? {} : { traceId: trace.traceId, spanId: trace.spanId }
 }
 
 const oneOf = (value: string | readonly string[] | undefined): string | undefined =>

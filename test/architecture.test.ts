@@ -140,8 +140,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     ],
   ],
   'extproc/lists': [
-    ...['extproc/stream', 'rules', 'mcp', 'json', 'cel'],
-    ...['turns', 'ending', 'result', 'utf8', 'byte-collector'],
+    ...['extproc/stream', 'rules', 'mcp', 'json', 'cel', 'ir'],
+    ...['turns', 'ending', 'result', 'utf8', 'byte-collector', 'decision-log'],
   ],
   'extproc/webhook': [
     'extproc/stream',

@@ -12,7 +12,7 @@ import { encodeDecision } from './check-response.js'
 import { traceCheck } from './check-span.js'
 import { decide } from './decide.js'
 import { type Decision, refuseUnchecked } from './decision.js'
-import { logDecision } from './decision-line.js'
+import { logDecision, logUnknown } from './decision-line.js'
 import { KeyLookUps } from './fresh-keys.js'
 import { type ProbeRefusal, probeRefusal } from './probe-refusal.js'
 
@@ -112,8 +112,11 @@ function finish(
   const bytes = encodeDecision(decision, entry?.jwt?.forwardToken ?? true, entry?.entry.seal)
   try {
     record(options, decision, entry, (performance.now() - start) / 1000)
-    if (entry === undefined) warnOfUnknown(options, limit, decision, key)
-    else if (options.decisions !== undefined)
+    if (entry === undefined) {
+      warnOfUnknown(options, limit, decision, key)
+      if (options.decisions !== undefined && decision.type === 'reply')
+        logUnknown(options.decisions, asked, decision, key)
+    } else if (options.decisions !== undefined)
       logDecision(options.decisions, asked, entry.entry, decision, options)
     if (options.tracer !== undefined) traceCheck(options.tracer, asked, entry?.entry, decision)
   } catch {

@@ -8,6 +8,7 @@ import {
   loggable,
   LOGGED_FROM,
   requestFields,
+  traceFields,
 } from '../decision-log.js'
 import type { Authorization } from '../ir/authorization.js'
 import type { AuthzEntry } from '../ir/authz-entry.js'
@@ -19,7 +20,7 @@ import { bearerToken } from './authorization-header.js'
 import type { CheckCall } from './check-context.js'
 import { type CheckRequest, openCheckRequest, readCheckRequest } from './check-request.js'
 import { claim, LEEWAY_SECONDS, readClaims } from './claims.js'
-import type { Decision, Reason } from './decision.js'
+import type { Decision, Reason, Refusal } from './decision.js'
 import { HeaderNames } from './header-names.js'
 import { parseJws } from './jws.js'
 
@@ -41,7 +42,6 @@ export interface Decided {
   readonly call?: CheckCall
 }
 
-/** @throws RangeError when the CheckRequest is malformed. */
 export function logDecision(
   log: DecisionLog,
   decided: Decided,
@@ -59,18 +59,58 @@ export function logDecision(
   log.refused({ mode, decision: 'deny', reason, route: entry.route, policy, rule }, MESSAGE, fields)
 }
 
+/** Logs a denial without an entry. key: what Envoy sent as the route's key; undefined: nothing that can be read. */
+export function logUnknown(
+  log: DecisionLog,
+  decided: Decided,
+  { reason, reply: { status } }: Refusal,
+  key: string | undefined,
+): void {
+  const denied = { decision: 'deny', reason, route: UNKNOWN }
+  log.refused(denied, MESSAGE, () => {
+    const request = readLogged(decided)
+    const hide = hider(request ?? NO_HEADERS)
+    return {
+      ...{ ...denied, status },
+      ...(key !== undefined && { key: hide(key) }),
+      ...requestPart(decided, request, hide),
+    }
+  })
+}
+
+/** The route of a denial without an entry. */
+const UNKNOWN = 'unknown'
+
+const NO_HEADERS = { headers: new Map<string, string>() }
+
+/** undefined: the CheckRequest is malformed, which is why it is denied. */
+function readLogged({ bytes }: Decided): CheckRequest | undefined {
+  try {
+    return readCheckRequest(openCheckRequest(bytes), HEADERS)
+  } catch {
+    return undefined
+  }
+}
+
+/** Returns the fields of the request, or at least those of the call. */
+function requestPart({ call }: Decided, request: CheckRequest | undefined, hide: Hide): object {
+  const [sent] = call?.metadata?.(TRACEPARENT) ?? []
+  return request === undefined
+    ? traceFields(sent)
+    : requestFields({ ...request, pathAndQuery: request.path }, hide, sent)
+}
+
 function lineOf(
   log: DecisionLog,
-  { bytes, call }: Decided,
+  decided: Decided,
   entry: AuthzEntry,
   decision: Decision,
   nowSeconds: number,
 ): object {
-  const request = readCheckRequest(openCheckRequest(bytes), HEADERS)
-  const hide = hider(request)
-  const [sent] = call?.metadata?.(TRACEPARENT) ?? []
+  const request = readLogged(decided)
+  const hide = hider(request ?? NO_HEADERS)
   const token = decision.type === 'allow' ? decision.token : decision.by?.token
-  const claims = token?.claims.json ?? unverifiedClaims(request)
+  const claims = token?.claims.json ?? (request && unverifiedClaims(request))
   const tool = toolOf(decision)
   return {
     decision: decision.type === 'allow' ? 'allow' : 'deny',
@@ -78,7 +118,7 @@ function lineOf(
     ...(decision.type === 'reply' && { status: decision.reply.status }),
     route: entry.route,
     ...decisionPlace(entry, decision),
-    ...requestFields({ ...request, pathAndQuery: request.path }, hide, sent),
+    ...requestPart(decided, request, hide),
     ...(tool !== undefined && tool !== '' && { tool: hide(tool) }),
     ...(claims && callerFields(claims, { asked: log.claims, verified: token !== undefined }, hide)),
     ...(claims && contrast(decision.reason, entry, claims, nowSeconds, hide)),

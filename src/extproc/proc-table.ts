@@ -75,8 +75,9 @@ function* compile(entry: ProcEntry): Work<CompiledProcEntry> {
 }
 
 /** Throws for an invalid rule, which the translation has already rejected. */
-function* compileLists({ route, authorization }: ListsEntry): Work<CompiledLists> {
-  return { type: 'lists', route, rules: yield* compileListRules(authorization) }
+function* compileLists({ route, policy, authorization }: ListsEntry): Work<CompiledLists> {
+  const rules = yield* compileListRules(authorization)
+  return { type: 'lists', route, ...(policy && { policy }), rules }
 }
 
 /** Throws as compileLists() and compileGuard() do. */

@@ -172,6 +172,7 @@ function createProcessor(
         maxBodyBytes: guardDeps.maxBodyBytes,
         heldBytes: guardDeps.heldBytes,
         budget: guardDeps.headerBudget ?? DEFAULT_BUDGET,
+        ...{ decisions: guardDeps.decisions, traceparent: guardDeps.traceparent },
       })
     case 'guard': {
       const guard = createGuardProcessor(entry, stream, guardDeps)

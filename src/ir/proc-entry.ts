@@ -18,6 +18,8 @@ export interface ListsEntry {
   readonly key: string
   /** NAMESPACE/NAME of the HTTPRoute. */
   readonly route: string
+  /** The policy with mcp.filterLists. */
+  readonly policy?: PolicySource
   readonly authorization: Authorization
 }
 
@@ -28,6 +30,8 @@ export interface WellKnownEntry {
   readonly key: string
   /** NAMESPACE/NAME of the HTTPRoute. */
   readonly route: string
+  /** The policy with mcp. */
+  readonly policy?: PolicySource
   readonly paths: McpPaths
   /** RFC 9728 document without resource (unless configured) and authorization_servers, which are computed. */
   readonly resourceMetadata: JsonObject

@@ -2,7 +2,9 @@
 
 import { ByteCollector } from '../../byte-collector.js'
 import type { BudgetLimits } from '../../cel/budget.js'
+import type { DecisionLog } from '../../decision-log.js'
 import { errorBody, NO_ID } from '../../mcp/mcp-problem.js'
+import { err, ok, type Result } from '../../result.js'
 import { inTurns, nextTurn, Pace } from '../../turns.js'
 import { decodeUtf8InTurns, encodeUtf8InTurns, joinInTurns } from '../../utf8.js'
 import { sendBody, sendHeaders, sendTrailers } from '../stream/guard-messages.js'
@@ -22,14 +24,27 @@ export interface ListReply {
 }
 
 interface RefusableReply extends ListReply {
-  /** Answers 502 in its place. */
-  refuse(): void
+  /** Answers 502 in its place. problem: for the log, without any text of the list. */
+  refuse(problem: string): void
+}
+
+/** A reply of which the caller does not get the rest. */
+export interface WithheldReply {
+  readonly reason: string
+  /** Absent: the status of the reply has been sent already. */
+  readonly status?: number
+  /** For the log, without any text of the list. */
+  readonly problem: string
 }
 
 export interface ListsDeps {
   readonly maxBodyBytes: number
   readonly heldBytes: HeldBytes
   readonly budget: BudgetLimits
+  /** Absent: nothing is logged. */
+  readonly decisions?: DecisionLog | undefined
+  /** What Envoy sent with its own call; for logs. */
+  readonly traceparent?: string | undefined
 }
 
 export interface ListReplyContext {
@@ -37,6 +52,8 @@ export interface ListReplyContext {
   readonly caller: ListCaller
   readonly stream: ProcessorStream
   readonly deps: ListsDeps
+  /** Called after the answer has been sent. */
+  readonly onWithheld: (withheld: WithheldReply) => void
 }
 
 export function createPassing({ send }: ProcessorStream, isWhole: boolean): ListReply {
@@ -59,12 +76,14 @@ export function createPassing({ send }: ProcessorStream, isWhole: boolean): List
 const INTERNAL = -32_603
 const UNREADABLE = 'Bad gateway: the list of the server could not be read'
 const DETAILS = 'unreadable_list'
+const BAD_GATEWAY = 502
+const TOO_LARGE = 'it is larger than may be held'
 
 const errorText = ({ asked }: ListCaller): string =>
   errorBody(INTERNAL, UNREADABLE, asked === 'all' ? NO_ID : (asked[0]?.id ?? NO_ID))
 
 const badGateway = (caller: ListCaller): Reply => ({
-  status: 502,
+  status: BAD_GATEWAY,
   headers: { 'content-type': 'application/json', 'cache-control': 'no-store' },
   body: Buffer.from(errorText(caller)),
   details: DETAILS,
@@ -76,6 +95,7 @@ export function createJsonReply({
   caller,
   stream,
   deps,
+  onWithheld,
 }: ListReplyContext): RefusableReply {
   const own = createOwnReply(stream)
   const hold = deps.heldBytes.open()
@@ -87,16 +107,17 @@ export function createJsonReply({
     bytes.drop()
     hold.release()
   }
-  const refuse = (hasTrailers = false): void => {
+  const refuse = (problem: string, hasTrailers = false): void => {
     end('refused')
     own.send(badGateway(caller), headers, hasTrailers)
+    onWithheld({ reason: DETAILS, status: BAD_GATEWAY, problem })
   }
   const complete = async (hasTrailers: boolean): Promise<void> => {
     const filtered = await filterBytes(bytes.take(), caller)
     if (stream.signal.aborted) return
-    if (filtered === undefined) return refuse(hasTrailers)
+    if (!filtered.ok) return refuse(filtered.error, hasTrailers)
     end('done')
-    const { body, isSame } = filtered
+    const { body, isSame } = filtered.value
     sendReply(stream, isSame ? {} : { remove: OF_THE_BYTES }, body, hasTrailers)
   }
   return {
@@ -105,7 +126,8 @@ export function createJsonReply({
       own.begin(false)
       if (state !== 'holding') return
       const size = bytes.size + body.length
-      if (size > deps.maxBodyBytes || !hold.add(body.length * HELD_FOR_EACH)) return refuse()
+      if (size > deps.maxBodyBytes || !hold.add(body.length * HELD_FOR_EACH))
+        return refuse(TOO_LARGE)
       bytes.add(body)
       return endOfStream ? complete(false) : undefined
     },
@@ -120,27 +142,30 @@ export function createJsonReply({
 /** Copies held of each byte: the byte itself, its text, and the result. */
 const HELD_FOR_EACH = 3
 
-/** undefined: the bytes cannot be read, or nobody waits for them any more. */
+/** The error is a sentence for the log, of no use if nobody waits for the list any more. */
 async function filterBytes(
   parts: readonly Buffer[],
   caller: ListCaller,
-): Promise<{ readonly body: Buffer; readonly isSame: boolean } | undefined> {
+): Promise<Result<{ readonly body: Buffer; readonly isSame: boolean }, string>> {
   const pace = new Pace()
   const whole = await inTurns(joinInTurns(parts, pace), caller.ending)
   const text = whole && (await inTurns(decodeUtf8InTurns(whole, pace), caller.ending))
-  if (whole === undefined || text === undefined) return undefined
+  if (whole === undefined || text === undefined) return err(NOT_TEXT)
   const filtered = await filterMessage(text, caller)
-  if (!filtered.ok) return undefined
-  if (filtered.value === text) return { body: whole, isSame: true }
+  if (!filtered.ok) return filtered
+  if (filtered.value === text) return ok({ body: whole, isSame: true })
   const body = await inTurns(encodeUtf8InTurns(filtered.value), caller.ending)
-  return body && { body, isSame: false }
+  return body === undefined ? err(NOT_TEXT) : ok({ body, isSame: false })
 }
+
+const NOT_TEXT = 'it is not UTF-8'
 
 /**
  * Filters an event stream. The headers leave with the first readable event; until then, an unreadable one is answered
  * 502.
  */
-export function createEventReply({ headers, caller, stream, deps }: ListReplyContext): ListReply {
+export function createEventReply(context: ListReplyContext): ListReply {
+  const { caller, stream, deps } = context
   const own = createOwnReply(stream)
   const events = createServerEventReader()
   const hold = deps.heldBytes.open()
@@ -156,19 +181,21 @@ export function createEventReply({ headers, caller, stream, deps }: ListReplyCon
     if (isLast) state = 'over'
     sendBody(stream.send, 'response', bytes, isLast)
   }
-  const fail = (hasTrailers: boolean): void => {
+  const fail = (problem: string, hasTrailers = false): void => {
     hold.release()
-    if (state === 'open') return send(Buffer.from(`data: ${errorText(caller)}\n\n`), true)
+    const wasOpen = state === 'open'
+    if (wasOpen) send(Buffer.from(`data: ${errorText(caller)}\n\n`), true)
+    else own.send(badGateway(caller), context.headers, hasTrailers)
     state = 'over'
-    own.send(badGateway(caller), headers, hasTrailers)
+    context.onWithheld({ ...(wasOpen ? {} : { status: BAD_GATEWAY }), reason: DETAILS, problem })
   }
   const take = async (part: BodyPart): Promise<void> => {
     const toSend = (bytes: Uint8Array): void => send(bytes, false)
     const areRead = await filterEvents(events.push(part.body), caller, pace, toSend)
     if (stream.signal.aborted) return
-    if (!areRead) return fail(false)
+    if (!areRead) return fail(UNREADABLE_EVENT)
     if (events.held() > deps.maxBodyBytes || !hold.become(events.held() * HELD_FOR_EACH))
-      return fail(false)
+      return fail(TOO_LARGE)
     if (part.endOfStream) await finish(false)
   }
   /** Filters what remains at the end of the stream: some clients read an event that is cut off there. */
@@ -176,7 +203,7 @@ export function createEventReply({ headers, caller, stream, deps }: ListReplyCon
     const last = events.rest()
     const filtered = last === undefined ? NO_EVENT : await filterEvent(last, caller, pace)
     if (stream.signal.aborted) return
-    if (filtered === undefined) return fail(hasTrailers)
+    if (filtered === undefined) return fail(UNREADABLE_EVENT, hasTrailers)
     send(filtered.bytes, !hasTrailers)
     state = 'over'
     if (hasTrailers) sendTrailers(stream.send, 'response')
@@ -195,6 +222,8 @@ export function createEventReply({ headers, caller, stream, deps }: ListReplyCon
     isDone: () => state === 'over' && !own.isOwed(),
   }
 }
+
+const UNREADABLE_EVENT = 'an event cannot be read'
 
 /** Sends the filtered events in order. Resolves to false if one cannot be read, or nobody waits any more. */
 async function filterEvents(

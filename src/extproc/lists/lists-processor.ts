@@ -3,6 +3,7 @@
 
 import type { BudgetLimits } from '../../cel/budget.js'
 import type { Ending } from '../../ending.js'
+import type { PolicySource } from '../../ir/policy-source.js'
 import type { CompiledRules } from '../../rules/judge.js'
 import { parseListRequest } from '../../rules/list-request.js'
 import { sendHeaders, sendTrailers } from '../stream/guard-messages.js'
@@ -15,30 +16,38 @@ import {
   createJsonReply,
   createPassing,
   type ListReply,
+  type ListReplyContext,
   type ListsDeps,
+  type WithheldReply,
 } from './list-reply.js'
+import { logRefusedList } from './refusal-line.js'
 
 export interface CompiledLists {
   readonly type: 'lists'
   /** NAMESPACE/NAME of the HTTPRoute. */
   readonly route: string
+  /** The policy that filters lists. */
+  readonly policy?: PolicySource
   /** Result of rulesOfLists(). */
   readonly rules: CompiledRules
 }
 
 export function createListsProcessor(
-  { rules }: CompiledLists,
+  lists: CompiledLists,
   stream: ProcessorStream,
   deps: ListsDeps,
 ): Processor {
+  const { rules } = lists
+  let asking: Headers = new Map()
   let caller: ListCaller | undefined
   let reply: ListReply | undefined
   const refuse = (): never => {
     throw new UnexpectedMessage('a part that was not asked for')
   }
   return {
-    requestHeaders: (_message, { metadata }) => {
+    requestHeaders: (message, { metadata }) => {
       caller = metadata && callerOf(metadata, rules, stream.signal, deps.budget)
+      if (caller !== undefined) asking = message.headers
       // Otherwise the server could answer in an encoding that Gatehouse does not read.
       sendHeaders(
         stream.send,
@@ -49,7 +58,12 @@ export function createListsProcessor(
     requestBody: refuse,
     requestTrailers: refuse,
     responseHeaders: ({ headers, endOfStream }) => {
-      reply = endOfStream ? createPassing(stream, true) : replyOf(headers, caller, stream, deps)
+      const onWithheld = (withheld: WithheldReply): void =>
+        logWithheld(withheld, { lists, headers: asking, caller, deps })
+      reply =
+        endOfStream || caller === undefined
+          ? createPassing(stream, endOfStream)
+          : replyOf({ headers, caller, stream, deps, onWithheld })
     },
     responseBody: (message) => reply?.body(message) ?? undefined,
     responseTrailers: () =>
@@ -74,24 +88,39 @@ export function callerOf(
 const JSON_TYPE = /^application\/json *(?:;|$)/i
 const EVENTS = /^text\/event-stream *(?:;|$)/i
 
-function replyOf(
-  headers: Headers,
-  caller: ListCaller | undefined,
-  stream: ProcessorStream,
-  deps: ListsDeps,
-): ListReply {
+function replyOf(context: ListReplyContext): ListReply {
+  const { headers, caller, stream } = context
   const status = headers.get(':status')?.[0] ?? ''
   // A 202 has no answer, and an error has no list.
-  if (caller === undefined || !status.startsWith('2') || status === '202')
-    return createPassing(stream, false)
+  if (!status.startsWith('2') || status === '202') return createPassing(stream, false)
   const types = headers.get('content-type') ?? []
   const type = types.length === 1 ? (types[0] ?? '') : ''
   const isPlain = (headers.get('content-encoding') ?? []).every((one) => one === 'identity')
-  const context = { headers, caller, stream, deps }
   if (isPlain && JSON_TYPE.test(type)) return createJsonReply(context)
   if (isPlain && EVENTS.test(type)) return createEventReply(context)
   if (caller.asked === 'all') return createPassing(stream, false)
   const refused = createJsonReply(context)
-  refused.refuse()
+  refused.refuse(isPlain ? 'it is neither JSON nor an event stream' : 'it is compressed')
   return refused
+}
+
+interface Asked {
+  readonly lists: CompiledLists
+  readonly headers: Headers
+  readonly caller: ListCaller | undefined
+  readonly deps: ListsDeps
+}
+
+/** Never throws: the answer has been sent. */
+function logWithheld(
+  withheld: WithheldReply,
+  { lists: { route, policy }, headers, caller, deps: { decisions, traceparent } }: Asked,
+): void {
+  try {
+    if (decisions === undefined) return
+    const jwt = caller?.attributes.jwt
+    logRefusedList(decisions, { ...withheld, route, policy, headers, jwt, traceparent })
+  } catch {
+    // A log that fails must not end the stream.
+  }
 }

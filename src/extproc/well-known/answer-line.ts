@@ -1,11 +1,13 @@
-// Writes the answers of relays and of client registration to the decision log.
+// Writes refusals of OAuth documents, and the answers of relays and of client registration, to the decision log.
 
 import { type DecisionLog, hider, requestFields } from '../../decision-log.js'
 import type { WellKnownEntry } from '../../ir/proc-entry.js'
 import { oauthDocumentAt, relayEndpointAt } from '../../oauth/paths.js'
 import type { Reply } from '../stream/immediate-response.js'
+import { loggedRequest } from '../stream/logged-request.js'
 import type { HeadersPart } from '../stream/process-message.js'
 
+/** Answers that are logged if they deny nothing. */
 const LOGGED = /^gatehouse_(relay|registration)/
 /** An answer that takes an error back to the client by a redirect. */
 const ERROR_REDIRECT = 'gatehouse_relay_error'
@@ -21,27 +23,23 @@ export function logAnswer(
   reply: Reply,
   traceparent?: string,
 ): void {
-  if (!LOGGED.test(reply.details)) return
   const { route, relay, paths } = entry
   const { status } = reply
   const isDenied = status >= 400 || reply.details === ERROR_REDIRECT
+  if (!isDenied && !LOGGED.test(reply.details)) return
   const reason = reply.details.replace('gatehouse_', '')
   const error = isDenied ? errorOf(reply) : undefined
   const fields = (): object => {
-    const read = (name: string): string => headers.get(name)?.[0] ?? ''
-    const request = {
-      ...{ method: read(':method'), host: read(':authority'), pathAndQuery: read(':path') },
-      headers: new Map([...headers].map(([name, [value = '']]) => [name, value])),
-    }
+    const request = loggedRequest(headers)
     const { mcpPath } = paths
     const endpoint =
-      relayEndpointAt(mcpPath, request.pathAndQuery) ??
+      (relay && relayEndpointAt(mcpPath, request.pathAndQuery)) ??
       oauthDocumentAt(mcpPath, request.pathAndQuery)
     return {
       ...{ decision: isDenied ? 'deny' : 'allow', reason, status },
       ...(error !== undefined && { error }),
-      ...{ endpoint, route },
-      ...(relay && { policy: relay.policy }),
+      ...(endpoint !== undefined && { endpoint }),
+      ...{ route, ...entry.policy },
       ...requestFields(request, hider(request), traceparent),
     }
   }

@@ -149,9 +149,13 @@ function mcpGuardEntry(input: RuleInput): readonly McpGuardEntry[] {
 export function listsEntry(input: RuleInput): readonly ListsEntry[] {
   const { authorization } = input.attachment
   if (authorization === undefined) return []
-  const key = listsKey(keyOfRule(input))
-  return [{ type: 'lists', key, route: keyOf(input.route), authorization }]
+  const of = { key: listsKey(keyOfRule(input)), route: keyOf(input.route) }
+  return [{ type: 'lists', ...of, ...policyOf(input), authorization }]
 }
+
+/** Returns the policy with jwtAuthentication, and with it mcp. */
+const policyOf = ({ attachment: { jwt } }: RuleInput): { readonly policy?: PolicySource } =>
+  jwt === undefined ? {} : { policy: sourceOf(jwt) }
 
 /** key: routeKey() of the rule that serves the documents. */
 export const wellKnownEntry = (
@@ -162,6 +166,7 @@ export const wellKnownEntry = (
   type: 'well-known',
   key,
   route: keyOf(input.route),
+  ...policyOf(input),
   paths: mcpPathsOf(mcp, input.route.spec),
   resourceMetadata: mcp.resourceMetadata,
   ...(mcp.authorizationServer === undefined

@@ -4,6 +4,7 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { describe, expect, test } from 'vitest'
 import { DEFAULT_BUDGET } from '../../../src/cel/budget.js'
+import { createDecisionLog } from '../../../src/decision-log.js'
 import { OwnEnding } from '../../../src/ending.js'
 import type { ListsDeps } from '../../../src/extproc/lists/list-reply.js'
 import { createListsProcessor } from '../../../src/extproc/lists/lists-processor.js'
@@ -27,6 +28,8 @@ interface Played {
   /** Number of messages with parts of the body. */
   readonly count: () => number
   readonly end: () => void
+  /** The only line of the decision log. */
+  readonly lineOf: () => object
 }
 
 const request = {
@@ -46,6 +49,16 @@ interface Play {
   readonly asked?: AskedLists
 }
 
+const POLICY = { policy: 'default/mcp', source: 'policies.yaml:7' }
+const TRACE = 'a'.repeat(32)
+const ASKING = new Map([
+  [':method', ['POST']],
+  [':authority', ['gw.example']],
+  [':path', ['/mcp?secret=1']],
+  ['x-request-id', ['id-1']],
+  ['authorization', ['Bearer opaque-credential']],
+])
+
 const ASKED: AskedLists = [{ id: '1', method: 'tools/list' }]
 
 /** A processor whose request has been sent on. */
@@ -53,6 +66,11 @@ function play(type: string, { deps, deny = RULES, asked = ASKED }: Play = {}): P
   const rules = atOnce(compileRules({ deny, require: [], allow: [] }))
   if (rules === undefined) throw new Error('no rules')
   const signal = new OwnEnding()
+  const lines: object[] = []
+  const decisions = createDecisionLog({
+    ...{ claims: [], now: () => 0, choice: { refusals: true, oneAllowedOf: 0 } },
+    write: (message, fields) => void lines.push({ ...fields, message }),
+  })
   let status = 0
   let body = ''
   let count = 0
@@ -69,14 +87,18 @@ function play(type: string, { deps, deny = RULES, asked = ASKED }: Play = {}): P
     if (mutation?.case === 'streamedResponse') body += Buffer.from(mutation.value.body).toString()
   }
   const processor = createListsProcessor(
-    { type: 'lists', route: 'default/mcp', rules: rulesOfLists(rules) },
+    { type: 'lists', route: 'default/mcp', policy: POLICY, rules: rulesOfLists(rules) },
     { send, signal },
-    { maxBodyBytes: 1 << 20, heldBytes: createHeldBytes(1 << 23), budget: DEFAULT_BUDGET, ...deps },
+    {
+      ...{ maxBodyBytes: 1 << 20, heldBytes: createHeldBytes(1 << 23), budget: DEFAULT_BUDGET },
+      ...{ decisions, traceparent: `00-${TRACE}-${'b'.repeat(16)}-01` },
+      ...deps,
+    },
   )
   const fields = { [LIST_REQUEST_KEY]: listRequestText({ request }, asked) }
   const metadata = create(MetadataSchema, { filterMetadata: { [CLAIMS_NAMESPACE]: fields } })
   void processor.requestHeaders(
-    { headers: new Map(), endOfStream: true },
+    { headers: ASKING, endOfStream: true },
     { metadata: Buffer.from(toBinary(MetadataSchema, metadata)) },
   )
   const headers = new Map([
@@ -84,8 +106,12 @@ function play(type: string, { deps, deny = RULES, asked = ASKED }: Play = {}): P
     ['content-type', [type]],
   ])
   void processor.responseHeaders({ headers, endOfStream: false })
+  const lineOf = (): object => {
+    expect(lines).toHaveLength(1)
+    return lines[0] ?? {}
+  }
   const end = (): void => signal.abort()
-  return { processor, status: () => status, body: () => body, count: () => count, end }
+  return { processor, status: () => status, body: () => body, count: () => count, end, lineOf }
 }
 
 const JSON_TYPE = 'application/json'
@@ -149,6 +175,36 @@ describe.each([JSON_TYPE, EVENTS])('%s', (type) => {
     expect(heldBytes.held()).toBeGreaterThan(0)
     end()
     expect(heldBytes.held()).toBe(0)
+  })
+})
+
+describe('what a caller does not get has one line in the decision log', () => {
+  const expected = {
+    ...{ message: 'list refusal', decision: 'deny', reason: 'unreadable_list' },
+    ...{ route: 'default/mcp', ...POLICY, requestId: 'id-1', traceId: TRACE },
+    ...{ method: 'POST', host: 'gw.example', path: '/mcp', leftOut: 0 },
+  }
+
+  test.each([
+    ['another type', 'text/plain', '', 'it is neither JSON nor an event stream'],
+    ['text that is no JSON', JSON_TYPE, '{"tools":opaque-credential', undefined],
+    ['bytes that are no text', JSON_TYPE, Buffer.of(0xff, 0xfe), 'it is not UTF-8'],
+    ['an event that is no JSON', EVENTS, 'data: x\n\n', 'an event cannot be read'],
+    ['too much', JSON_TYPE, '['.repeat(2 << 20), 'it is larger than may be held'],
+  ])('%s', async (_what, type, text, problem) => {
+    const { processor, status, lineOf } = play(type)
+    await processor.responseBody({ body: Buffer.from(text), endOfStream: true })
+    expect(status()).toBe(502)
+    expect(lineOf()).toMatchObject({ ...expected, status: 502, ...(problem && { problem }) })
+    expect(JSON.stringify(lineOf())).not.toContain('opaque')
+  })
+
+  test('an event after others, whose status has been sent', async () => {
+    const { processor, status, lineOf } = play(EVENTS)
+    await processor.responseBody(part(`data: ${list('a')}\n\ndata: x\n\n`, true))
+    expect(status()).toBe(200)
+    expect(lineOf()).toMatchObject(expected)
+    expect(lineOf()).not.toHaveProperty('status')
   })
 })
 
