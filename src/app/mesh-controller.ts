@@ -1,18 +1,19 @@
 // Wires the controller of a mesh: what it reads, what it applies, and where it is stopped.
 
 import { hash } from 'node:crypto'
-import { MeshController } from '../controller/controller.js'
 import type { Enforcement } from '../controller/enforcement.js'
 import { Enforcer, type EnforcerDeps } from '../controller/enforcer.js'
 import { ENVOY_GATEWAY_KINDS, envoyGatewayExport } from '../controller/envoy-gateway.js'
 import { probe } from '../controller/probe.js'
 import { Prober } from '../controller/prober.js'
+import { type MeshInput, type Wanted, wantedWork } from '../controller/wanted.js'
 import type { GatewayName } from '../ir/status.js'
 import { createProbeSigns, type ProbeSigns } from '../probes/probe-signs.js'
 import { resourceKey } from '../resources/decode/resource-set.js'
 import { createApplier } from '../resources/kubernetes/applier.js'
 import type { KubernetesClient } from '../resources/kubernetes/client.js'
 import { type ObjectMirror, startMirror } from '../resources/kubernetes/mirror.js'
+import { ObjectKeeper } from '../resources/kubernetes/object-keeper.js'
 import type { KubernetesProvider } from '../resources/kubernetes/provider.js'
 import type { Settings } from '../settings.js'
 import { createEnforcementEvents } from './enforcement-events.js'
@@ -52,6 +53,7 @@ export function startMeshController(
   const targets = targetsOf(settings)
   if (!targets.ok) throw new Error(targets.error)
   const { client, source, mayWrite, onWarning } = deps
+  const mesh = envoyGatewayExport(targets.value)
   const kinds = ENVOY_GATEWAY_KINDS
   const secret = startProbeSecret({ ...deps, ...probeSecretName(settings) })
   const probes = createProbeSigns(() => secret.current(), Date.now)
@@ -61,10 +63,11 @@ export function startMeshController(
   const { enforcer, prober } = createEnforcer(settings, deps, { mirror, probes, gatewayOf })
   const openPathsOf = createOpenPathsOf()
   let state: PipelineState = {}
-  const controller = new MeshController({
+  const controller = new ObjectKeeper<MeshInput, Wanted>({
     ...{ mirror, kinds, mayWrite, onWarning, gatewayOf },
     applier: createApplier(client, kinds),
-    mesh: envoyGatewayExport(targets.value),
+    subject: 'the objects of the mesh',
+    wantedWork: ({ routes }) => wantedWork(routes, mesh),
     label: [`${settings.apiGroup}/controller`, labelOf(settings)],
     onRound: (round) => enforcer.take(round, openPathsOf(state, round.wanted)),
   })

@@ -3,12 +3,12 @@
 
 import type { JsonObject } from '../ir/json.js'
 import type { GatewayName } from '../ir/status.js'
+import type { KeeperState } from '../resources/kubernetes/object-keeper.js'
 import type { Work } from '../turns.js'
 import { acceptanceProblem, rivalsOf } from './acceptance.js'
-import type { ControllerState } from './controller.js'
 import type { OpenPaths } from './open-paths.js'
 import { type ProbeTarget, probeTargets } from './probe-targets.js'
-import type { RouteNeeds } from './wanted.js'
+import type { RouteNeeds, Wanted } from './wanted.js'
 
 /** Whether a ProxyPolicy is enforced, as its condition says it. */
 export interface Enforcement {
@@ -38,7 +38,7 @@ interface Finding {
 
 /** Returns the enforcement by NAMESPACE/NAME of each policy on a route that is not only audited. */
 export function* enforcementWork(
-  { wanted, problems }: Pick<ControllerState, 'wanted' | 'problems'>,
+  { wanted, problems }: KeeperState<Wanted>,
   sources: EnforcementSources,
 ): Work<ReadonlyMap<string, Enforcement>> {
   const findings = new Map<string, Finding[]>()

@@ -4,12 +4,13 @@ import { errorText } from '../errors.js'
 import type { JsonObject } from '../ir/json.js'
 import type { GatewayName } from '../ir/status.js'
 import type { ObjectMirror } from '../resources/kubernetes/mirror.js'
+import type { KeeperState } from '../resources/kubernetes/object-keeper.js'
 import { runInTurns, type Work } from '../turns.js'
-import type { ControllerState } from './controller.js'
 import { type Enforcement, enforcementWork } from './enforcement.js'
 import type { OpenPaths } from './open-paths.js'
 import { type ProbeTarget, probeTargets } from './probe-targets.js'
 import type { Prober } from './prober.js'
+import type { Wanted } from './wanted.js'
 
 export interface EnforcerDeps {
   readonly mirror: ObjectMirror
@@ -25,7 +26,7 @@ export interface EnforcerDeps {
 
 export class Enforcer {
   readonly #deps: EnforcerDeps
-  #state: ControllerState | undefined
+  #state: KeeperState<Wanted> | undefined
   #openPaths: OpenPaths = { below: () => undefined }
   #known: ReadonlyMap<string, Enforcement> = new Map()
   #running: Promise<void> | undefined
@@ -37,7 +38,7 @@ export class Enforcer {
   }
 
   /** Takes the state after a round of the controller. */
-  take(state: ControllerState, openPaths: OpenPaths): void {
+  take(state: KeeperState<Wanted>, openPaths: OpenPaths): void {
     this.#state = state
     this.#openPaths = openPaths
     this.#hasNewTargets = true
@@ -100,7 +101,7 @@ export class Enforcer {
 }
 
 function* targetsWork(
-  { wanted }: ControllerState,
+  { wanted }: KeeperState<Wanted>,
   gatewayOf: EnforcerDeps['gatewayOf'],
 ): Work<readonly ProbeTarget[]> {
   const targets: ProbeTarget[] = []

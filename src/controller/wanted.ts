@@ -5,16 +5,14 @@ import type { Manifest } from '../export/manifest.js'
 import type { MeshRoute } from '../ir/mesh-route.js'
 import { refusedKey } from '../ir/names.js'
 import type { GatewayName } from '../ir/status.js'
+import type { KeeperInput } from '../resources/kubernetes/object-keeper.js'
+import type { WantedObject } from '../resources/kubernetes/wanted-object.js'
 import type { Result } from '../result.js'
 import type { Work } from '../turns.js'
 
-/** An object to apply. */
-export interface WantedObject {
-  /** KIND/NAMESPACE/NAME. */
-  readonly key: string
+/** A manifest to apply. */
+interface WantedManifestObject extends WantedObject {
   readonly manifest: Manifest
-  /** The Gateways of its namespace that it is for, which own it. */
-  readonly owners: readonly GatewayName[]
 }
 
 /** What a protected HTTPRoute needs. */
@@ -27,8 +25,13 @@ export interface RouteNeeds {
 }
 
 export interface Wanted {
-  readonly objects: ReadonlyMap<string, WantedObject>
+  readonly objects: ReadonlyMap<string, WantedManifestObject>
   readonly routes: readonly RouteNeeds[]
+}
+
+/** The routes that a mesh is to protect. */
+export interface MeshInput extends KeeperInput {
+  readonly routes: readonly MeshRoute[]
 }
 
 /** Exports routes to one mesh. */
@@ -50,7 +53,7 @@ export function* wantedWork(routes: readonly MeshRoute[], mesh: MeshExport): Wor
     yield
   }
   needs.sort((a, b) => b.route.name.length - a.route.name.length)
-  const objects = new Map<string, WantedObject>()
+  const objects = new Map<string, WantedManifestObject>()
   const done: RouteNeeds[] = []
   for (const each of needs) {
     done.push(add(each, objects, mesh) ?? addClosed(each, objects, mesh))
@@ -92,10 +95,10 @@ function refused(route: MeshRoute): MeshRoute {
 /** Adds the objects of a route to all. Returns undefined if one of them has the name of another route's object. */
 function add(
   { route, problems, manifests }: Exported,
-  objects: Map<string, WantedObject>,
+  objects: Map<string, WantedManifestObject>,
   mesh: MeshExport,
 ): RouteNeeds | undefined {
-  const own: WantedObject[] = []
+  const own: WantedManifestObject[] = []
   for (const manifest of manifests) {
     const key = keyOf(manifest)
     const before = objects.get(key)
@@ -111,7 +114,7 @@ function add(
 /** Closes a route one of whose objects has the name of another route's. */
 function addClosed(
   { route, problems }: Exported,
-  objects: Map<string, WantedObject>,
+  objects: Map<string, WantedManifestObject>,
   mesh: MeshExport,
 ): RouteNeeds {
   const closed = mesh.ofRoute(refused(route))

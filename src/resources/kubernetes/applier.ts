@@ -13,6 +13,8 @@ export interface ObjectName {
 }
 
 export interface Applier {
+  /** Resolves to the object as it is; undefined: it does not exist. */
+  read(object: ObjectName): Promise<JsonObject | undefined>
   /** Creates or changes the object; resolves to the API server's answer. Rejects (KubernetesError) on a conflict. */
   apply(object: ObjectName, content: JsonObject): Promise<JsonObject>
   /** Deletes the object if it is still the one with this uid. Resolves if it is gone. */
@@ -36,6 +38,15 @@ export function createApplier(client: KubernetesClient, kinds: readonly KindName
     }
   }
   return {
+    read: async (object) => {
+      const { path } = await find(object)
+      try {
+        return await client.call('GET', path)
+      } catch (error) {
+        if (error instanceof KubernetesError && error.status === 404) return undefined
+        throw error
+      }
+    },
     apply: async (object, content) => {
       const { apiVersion, path } = await find(object)
       const query = `?fieldManager=${FIELD_MANAGER}`
