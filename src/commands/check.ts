@@ -14,11 +14,17 @@ import { NOTHING_SERVED } from '../resources/files/file-provider.js'
 import type { ProviderState, Resources } from '../resources/kinds/resources.js'
 import type { Settings } from '../settings.js'
 import type { CommandIo, ExitCode } from './command-io.js'
+import { fetchRemote } from './fetch-remote.js'
 import { idleNotes } from './idle-resources.js'
 import { type Offline, translateOffline } from './offline.js'
+import { documentName, uncheckedLines } from './unchecked.js'
 
 export async function check(settings: Settings, io: CommandIo): Promise<ExitCode> {
-  const report = reportCheck(await translateOffline(settings), settings)
+  const translated = await translateOffline(
+    settings,
+    settings.fetch ? (wanted) => fetchRemote(wanted, settings, io.stop) : undefined,
+  )
+  const report = reportCheck(translated, settings)
   io.out(report.text)
   return report.isGood ? 0 : 1
 }
@@ -29,10 +35,12 @@ export interface CheckReport {
 }
 
 export function reportCheck(
-  { provider, translation, isMesh }: Offline,
+  { provider, translation, isMesh, isFetched = false }: Offline,
   { apiGroup, strict }: Pick<Settings, 'apiGroup' | 'strict'>,
 ): CheckReport {
-  const findings = translation.statuses.flatMap((status) => findingsOf(status, provider.resources))
+  const findings = translation.statuses.flatMap((status) =>
+    findingsOf(status, provider.resources, isFetched),
+  )
   const wrong = findings.filter(({ isWrong }) => isWrong).map(({ line }) => line)
   const remarks = [
     ...(provider.notes ?? []).map(({ source, message }) => `${source}: note: ${message}`),
@@ -45,18 +53,11 @@ export function reportCheck(
     ...provider.problems.map(problemLine),
     ...wrong,
     ...remarks,
-    ...translation.wanted.map(uncheckedLine),
+    ...(isFetched ? [] : uncheckedLines(provider.resources, translation.wanted)),
     summary(provider, wrong.length, strict ? remarks.length : 0),
   ]
   return { isGood: faults === 0, text: `${lines.join('\n')}\n` }
 }
-
-const documentName = ({ kind, targets }: WantedDocument): string =>
-  `${targets[0]?.url ?? ''} (${kind === 'KeySet' ? 'key set' : 'discovery document'})`
-
-/** Not a remark: it describes this command, not the resources. */
-const uncheckedLine = (wanted: WantedDocument): string =>
-  `not checked offline: ${documentName(wanted)}`
 
 const plainLine = (wanted: WantedDocument): string =>
   `note: ${documentName(wanted)} is asked for without TLS although the port is 443: is a BackendTLSPolicy missing?`
@@ -71,10 +72,15 @@ interface Finding {
   readonly line: string
 }
 
-function findingsOf(status: ResourceStatus, resources: Resources): readonly Finding[] {
+function findingsOf(
+  status: ResourceStatus,
+  resources: Resources,
+  isFetched: boolean,
+): readonly Finding[] {
   const source = sourceOf(status, resources)
   const name = status.namespace === '' ? status.name : `${status.namespace}/${status.name}`
-  return status.conditions.filter(isCheckedOffline).flatMap((condition) => {
+  const conditions = isFetched ? status.conditions : status.conditions.filter(isCheckedOffline)
+  return conditions.flatMap((condition) => {
     const isWrong = isBad(condition) || cannotWork(condition)
     const lines = (isWrong ? condition.message.split('\n') : remarksOf(condition)).filter(isNews)
     if (lines.length === 0) return []

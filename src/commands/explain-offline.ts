@@ -2,22 +2,18 @@
 
 import { readFile } from 'node:fs/promises'
 import { meshOf } from '../app/mesh.js'
-import { systemCaFile } from '../app/system-ca-file.js'
-import { callRules, tenancyOf } from '../app/tenancy.js'
 import { errorText } from '../errors.js'
 import { explain, type ExplainModel, keySetsFor } from '../explain/explain.js'
 import type { ExplainRequest } from '../explain/explain-request.js'
 import type { Explanation } from '../explain/explanation.js'
 import { isJsonObject, type JsonObject, parseJson } from '../ir/json.js'
 import type { RemoteDocument, RemoteState, WantedDocument } from '../ir/remote-target.js'
-import { fetchDocument } from '../remote/fetch-document.js'
-import { createCallRemote, systemLookup } from '../remote/http-call.js'
-import { systemAuthorities } from '../remote/system-authorities.js'
 import { problemLine } from '../resources/decode/problem-line.js'
 import { loadResources } from '../resources/files/load-resources.js'
 import { err, ok, type Result } from '../result.js'
 import type { Settings } from '../settings.js'
 import type { CommandIo } from './command-io.js'
+import { fetchRemote } from './fetch-remote.js'
 import { offlineTranslator } from './offline.js'
 
 /** error: why the request cannot be explained. */
@@ -74,36 +70,11 @@ async function keysOf(
   settings: Settings,
   { assumesKeys, stop }: KeyChoice,
 ): Promise<Result<RemoteState, string>> {
-  if (settings.fetch) return ok(await fetchAll(wanted, settings, stop))
+  if (settings.fetch) return ok(await fetchRemote(wanted, settings, stop))
   if (!assumesKeys) return keysFromFiles(wanted, settings.jwks)
   return ok(
     new Map(wanted.map(({ id }) => [id, { document: { keys: [] }, fetchedAt: Date.now() }])),
   )
-}
-
-/** Fetches the documents once. */
-async function fetchAll(
-  wanted: readonly WantedDocument[],
-  settings: Settings,
-  stop: AbortSignal,
-): Promise<RemoteState> {
-  const callRemote = createCallRemote({
-    lookup: systemLookup,
-    systemAuthorities: systemAuthorities(systemCaFile(settings.environment)),
-    addresses: callRules(tenancyOf(settings), settings.allowAddress, () => []),
-  })
-  const fetched = await Promise.all(
-    wanted.map(async (each): Promise<[string, RemoteDocument]> => {
-      const result = await fetchDocument(each, callRemote, stop)
-      return [
-        each.id,
-        result.ok
-          ? { document: result.value.document, fetchedAt: Date.now() }
-          : { error: result.error },
-      ]
-    }),
-  )
-  return new Map(fetched)
 }
 
 const fetchNotes = (wanted: readonly WantedDocument[], state: RemoteState): readonly string[] =>

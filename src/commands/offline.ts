@@ -1,8 +1,9 @@
-// Reads resource files and translates them once, without the network, for `check`, `translate` and `explain`.
+// Reads resource files and translates them once, without a running Gatehouse, for `check`, `translate` and `explain`.
 
 import { meshOf } from '../app/mesh.js'
 import { relayKeys } from '../app/relay-keys.js'
 import { createTranslator, type Translation, type Translator } from '../gatewayapi/translator.js'
+import type { RemoteState, WantedDocument } from '../ir/remote-target.js'
 import { loadResources } from '../resources/files/load-resources.js'
 import type { ProviderState } from '../resources/kinds/resources.js'
 import type { Settings } from '../settings.js'
@@ -12,12 +13,25 @@ export interface Offline {
   readonly translation: Translation
   /** Whether the Gateways belong to a mesh. */
   readonly isMesh?: boolean
+  /** Whether the documents of identity providers were asked for. */
+  readonly isFetched?: boolean
 }
 
-export async function translateOffline(settings: Settings): Promise<Offline> {
+export type FetchWanted = (wanted: readonly WantedDocument[]) => Promise<RemoteState>
+
+/** fetchWanted: absent if the network is not used. */
+export async function translateOffline(
+  settings: Settings,
+  fetchWanted?: FetchWanted,
+): Promise<Offline> {
   const provider = await loadResources(settings.paths, { apiGroup: settings.apiGroup })
-  const translation = offlineTranslator(settings).translate(provider.resources, new Map())
-  return { provider, translation, isMesh: meshOf(settings).mesh !== undefined }
+  const translator = offlineTranslator(settings)
+  const first = translator.translate(provider.resources, new Map())
+  const isFetched = fetchWanted !== undefined
+  const translation = isFetched
+    ? translator.translate(provider.resources, await fetchWanted(first.wanted))
+    : first
+  return { provider, translation, isMesh: meshOf(settings).mesh !== undefined, isFetched }
 }
 
 /** Creates the translator of a Gatehouse with these settings that reads files. */

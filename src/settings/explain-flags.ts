@@ -1,4 +1,4 @@
-// Flags of `gatehouse explain`: the request to explain, the keys to verify with, the form of the output.
+// Flags of `gatehouse explain`: the request to explain, the keys to verify with, the form of the output. `check` has --fetch too.
 
 import { isIP } from 'node:net'
 import { err, ok } from '../result.js'
@@ -47,8 +47,9 @@ export const EXPLAIN_FLAGS = {
       'with --resources: the key set of the provider at this URL, or of every provider without a file of its own; repeatable',
   }),
   fetch: onOff({
-    commands: ['explain'],
-    meaning: 'with --resources: fetch the key sets that the decision needs',
+    commands: ['check', 'explain'],
+    meaning:
+      'ask the identity providers: for key sets and discovery documents (explain: with --resources, for the key sets that the decision needs)',
   }),
   format: oneOr(readOneOf('text', 'json'), 'text', {
     value: 'text|json',

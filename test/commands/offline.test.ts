@@ -3,7 +3,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import { bootstrap } from '../../src/commands/bootstrap.js'
 import { check } from '../../src/commands/check.js'
@@ -11,6 +11,7 @@ import type { CommandIo, ExitCode } from '../../src/commands/command-io.js'
 import { crds } from '../../src/commands/crds.js'
 import { translate } from '../../src/commands/translate.js'
 import { parseCommandLine, type Settings } from '../../src/settings.js'
+import { type DocumentServer, json, startDocumentServer } from '../support/document-server.js'
 import {
   allow,
   gateway,
@@ -27,7 +28,10 @@ let folder: string
 beforeAll(async () => (folder = await mkdtemp(join(tmpdir(), 'gatehouse-commands-'))))
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
-async function run(command: Command, ...args: readonly string[]) {
+const run = (command: Command, ...args: readonly string[]) =>
+  runUntil(new AbortController().signal, command, ...args)
+
+async function runUntil(stop: AbortSignal, command: Command, ...args: readonly string[]) {
   const line = parseCommandLine(args, {})
   if (line.type !== 'settings') throw new Error(JSON.stringify(line))
   let out = ''
@@ -36,7 +40,7 @@ async function run(command: Command, ...args: readonly string[]) {
     out: (text) => (out += text),
     err: (text) => (err += text),
     logger: { debug() {}, info() {}, warn() {}, error() {} },
-    stop: new AbortController().signal,
+    stop,
     atExit: () => undefined,
   })
   return { code, out: out.replaceAll(folder, 'DIR'), err: err.replaceAll(folder, 'DIR') }
@@ -87,9 +91,98 @@ describe('check', () => {
       out: [
         'not checked offline: http://idp.example/o/mcp/.well-known/openid-configuration (discovery document)',
         'not checked offline: http://idp.example:9000/o/mcp/jwks/ (key set)',
+        'DIR/good/resources.yaml:69: not checked offline: ProxyPolicy default/mcp: if https://idp.example/o/mcp/ sends iss in its authorization response (RFC 9207), MCP clients that check it cannot log in with authorizationServer Gateway: set mcp.authorizationServer to Provider or Relay (check --fetch asks the provider)',
         '5 resources read; all is well',
         '',
       ].join('\n'),
+    })
+  })
+
+  describe('with --fetch', () => {
+    let idp: DocumentServer
+    beforeEach(async () => (idp = await startDocumentServer()))
+    afterEach(() => idp.close())
+
+    const KEYS = {
+      keys: [{ kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' }],
+    }
+
+    /** Serves a provider's documents and returns the path of resources that name it. */
+    async function withProvider(discovery: object, mcp: object = {}): Promise<string> {
+      const at = `http://127.0.0.1:${String(idp.port)}`
+      const issuer = `${at}/o/mcp/`
+      idp.serve('/o/mcp/jwks/', KEYS)
+      idp.serve('/o/mcp/.well-known/openid-configuration', {
+        issuer,
+        authorization_endpoint: `${issuer}authorize/`,
+        token_endpoint: `${issuer}token/`,
+        ...discovery,
+      })
+      const authentication = { corsHeaders: 'AsWritten', ...mcp }
+      const text = documents({ jwtAuthentication: jwt(authentication) })
+        .replaceAll('https://idp.example/o/mcp/', issuer)
+        .replace('idp.example', '127.0.0.1')
+        .replaceAll('9000', String(idp.port))
+      return filed(`fetched-${String(idp.port)}`, text)
+    }
+
+    test('finds nothing wrong with a provider that suits every client', async () => {
+      const path = await withProvider({})
+      expect(await run(check, 'check', path, '--fetch', '--strict')).toEqual({
+        code: 0,
+        err: '',
+        out: '5 resources read; all is well\n',
+      })
+    })
+
+    test('says what to set for a provider that sends iss: a remark', async () => {
+      const path = await withProvider({ authorization_response_iss_parameter_supported: true })
+      const { code, out } = await run(check, 'check', path, '--fetch')
+      expect(out).toMatch(
+        /resources\.yaml:69: note: ProxyPolicy default\/mcp: .*MCP clients that check it cannot log in with authorizationServer Gateway; they need authorizationServer Provider or Relay/,
+      )
+      expect(out).not.toContain('not checked')
+      expect(code).toBe(0)
+      expect((await run(check, 'check', path, '--fetch', '--strict')).code).toBe(1)
+    })
+
+    test('fails for a relay whose logins the provider makes impossible', async () => {
+      const path = await withProvider(
+        { token_endpoint: 'http://login.example/token' },
+        {
+          authorizationServer: 'Relay',
+          resourceMetadata: { resource: 'http://localhost:8080/mcp' },
+        },
+      )
+      const { code, out } = await run(check, 'check', path, '--fetch')
+      expect(out).toContain('Logins are refused: ')
+      expect(out).toContain('name it in mcp.relay.tokenEndpoint.origin')
+      expect(code).toBe(1)
+    })
+
+    test('fails if the keys cannot be had', async () => {
+      const path = await withProvider({})
+      idp.serve('/o/mcp/jwks/', json({}, 500))
+      const { code, out } = await run(check, 'check', path, '--fetch')
+      expect(out).toMatch(/KeySetUnavailable.*HTTP 500/)
+      expect(code).toBe(1)
+    })
+
+    test('says why a discovery document cannot be had: a remark', async () => {
+      const path = await withProvider({})
+      idp.serve('/o/mcp/.well-known/openid-configuration', json({}, 404))
+      const { code, out } = await run(check, 'check', path, '--fetch')
+      expect(out).toMatch(/note: .*openid-configuration is not available: HTTP 404/)
+      expect(code).toBe(0)
+    })
+
+    test('ends when it is stopped while the provider says nothing', async () => {
+      const path = await withProvider({})
+      const stop = new AbortController()
+      idp.serve('/o/mcp/jwks/', () => stop.abort())
+      const { code, out } = await runUntil(stop.signal, check, 'check', path, '--fetch')
+      expect(out).toContain('KeySetUnavailable')
+      expect(code).toBe(1)
     })
   })
 
