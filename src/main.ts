@@ -117,7 +117,7 @@ function goOnWithoutLog(): void {
 function stopAtBugs(stop: AbortController, logger: Logger): () => boolean {
   let died = false
   const onBug = (err: unknown): void => {
-    logger.error({ err }, 'an error that nothing handles; closing')
+    logger.error({ err }, 'unhandled error, shutting down')
     if (!died) setTimeout(() => process.exit(1), FATAL_CLOSE_MS).unref()
     died = true
     stop.abort()

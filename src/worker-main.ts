@@ -54,7 +54,7 @@ async function start(options: WorkerStart): Promise<void> {
 /** Ends the worker after an unhandled error; the main process starts another one. */
 function endAtBugs(logger: Logger): void {
   const onBug = (err: unknown): void => {
-    logger.error({ err }, 'an error that nothing handles; the worker ends')
+    logger.error({ err }, 'unhandled error, the worker exits')
     process.exit(1)
   }
   process.on('unhandledRejection', onBug)

@@ -62,7 +62,7 @@ class EnvoyRunner implements EnvoyProcess {
   }
 
   private async restart(why: string): Promise<void> {
-    this.options.logger.error({ restartInMs: this.restartMs }, `${why}; starting it again`)
+    this.options.logger.error({ restartInMs: this.restartMs }, `${why}; restarting it`)
     await delay(this.restartMs, undefined, { signal: this.stopping.signal }).catch(() => undefined)
     if (this.stopping.signal.aborted) return
     this.restartMs = Math.min(this.restartMs * 2, LAST_RESTART_MS)
@@ -80,7 +80,7 @@ class EnvoyRunner implements EnvoyProcess {
         this.why = undefined
         this.everServed = true
         const admin = formatAddress(this.options.admin)
-        this.options.logger.info({ admin, pid: child.pid }, 'Envoy serves')
+        this.options.logger.info({ admin, pid: child.pid }, 'Envoy is serving')
         return
       }
       await delay(POLL_MS)

@@ -75,7 +75,10 @@ export function createPipeline(deps: PipelineDeps): Pipeline {
     try {
       state = { provider, translation: yield* advance(provider, deps, patience) }
     } catch (error) {
-      deps.logger.error({ err: error }, 'a change could not be translated; the last good one stays')
+      deps.logger.error(
+        { err: error },
+        'a change could not be translated; the previous configuration stays in force',
+      )
       deps.onFailure()
       state = { ...state, provider, failure: errorText(error) }
     }

@@ -41,7 +41,7 @@ export function startProbeSecret(options: ProbeSecretOptions): ProbeSecret {
       secret = found ?? secret
     } catch (error) {
       const isRace = error instanceof KubernetesError && error.status === 409
-      if (!isRace) onWarning(`the Secret of probes cannot be had: ${errorText(error)}`)
+      if (!isRace) onWarning(`the Secret for probes cannot be read or created: ${errorText(error)}`)
     }
     if (!isClosed) timer = setTimeout(() => void look(), secret === undefined ? SOON : AGAIN)
   }

@@ -30,7 +30,7 @@ export function createProblemLog(
       ...(yield* problemsIn(statuses)),
     ])
     for (const problem of now) if (!known.has(problem)) logger.warn({}, problem)
-    if (known.size > 0 && now.size === 0) logger.info({}, 'the resources are all well again')
+    if (known.size > 0 && now.size === 0) logger.info({}, 'all resource problems resolved')
     known = now
   }
 }

@@ -53,11 +53,12 @@ export function followRelayKeys(
       lastReason = undefined
       if (keys.join() === current.keys.join()) return
       current = { keys, areOwn: false }
-      logger.info({ files: files.length }, 'keys of --relay-key-file read again')
+      logger.info({ files: files.length }, 'reloaded the keys of --relay-key-file')
       onChange()
     } catch (error) {
       const reason = errorText(error)
-      if (reason !== lastReason) logger.warn({ reason }, 'relay key not usable, the last keys stay')
+      if (reason !== lastReason)
+        logger.warn({ reason }, 'relay key not usable; the previous keys stay in use')
       lastReason = reason
     }
   }

@@ -53,7 +53,7 @@ export const createStartScreen = ({ terminal, settings, logger, addresses }: Sta
       const report = yield* startReport(first, settings, addresses())
       terminal.write(startScreen(report, terminal))
     } catch (error) {
-      logger.error({ err: error }, 'the start-up screen could not be shown')
+      logger.error({ err: error }, 'the start screen could not be printed')
     }
   }
 

@@ -50,7 +50,7 @@ async function start(
       ...source,
     })
   } catch (error) {
-    if (stop.aborted) logger.info({}, 'stopped before it had started')
+    if (stop.aborted) logger.info({}, 'stopped while starting')
     else io.err(`gatehouse: ${startProblem(error)}\n`)
     return undefined
   }

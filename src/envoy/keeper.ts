@@ -59,7 +59,10 @@ class KeeperProcess implements Keeper {
   #restart(keeper: ChildProcess): void {
     if (this.#keeper !== keeper) return
     this.#keeper = undefined
-    this.#logger.warn({}, 'the process that ends Envoy with Gatehouse is gone; starting it again')
+    this.#logger.warn(
+      {},
+      'the process that stops Envoy when Gatehouse dies has exited; restarting it',
+    )
     setTimeout(() => this.#start(), RESTART_MS).unref()
   }
 

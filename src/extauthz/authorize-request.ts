@@ -227,11 +227,11 @@ function warnOfValues(context: CheckContext, { entry }: CompiledEntry): void {
   warnOnce(context, { route: entry.route }, BUDGET_OF_VALUES)
 }
 
-const BUDGET_OF_RULES = 'the rules of a route exceeded their budget; the request was refused'
+const BUDGET_OF_RULES = 'the rules of a route exceeded their budget; the request was denied'
 const BUDGET_OF_AUDITED_RULES =
-  'the rules of a route in mode Audit exceeded their budget; the request counts as refused'
+  'the rules of a route in mode Audit exceeded their budget; the request counts as denied'
 const BUDGET_OF_VALUES =
-  'the header values and limit keys of a route exceeded their budget; those that were left have no value'
+  'the header values and limit keys of a route exceeded their budget; the remaining ones have no value'
 
 /** Logs a warning, limited per message and fields. */
 function warnOnce(

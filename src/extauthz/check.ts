@@ -151,6 +151,6 @@ function warnOfUnknown(
   if (leftOut === undefined) return
   logger.warn(
     { reason, ...(shown !== undefined && { key: shown }), leftOut },
-    'a check names no route of ours',
+    'a check names an unknown route',
   )
 }

@@ -79,7 +79,7 @@ export function createProcessService(deps: ProcessServiceDeps): GrpcService {
     if (entry === undefined) {
       const leftOut = limit.take('unknown')
       if (leftOut !== undefined)
-        deps.logger.warn({ leftOut }, 'ext_proc stream of an unknown route refused')
+        deps.logger.warn({ leftOut }, 'ext_proc stream for an unknown route rejected')
       throw new GrpcError(Status.UNAVAILABLE, 'the route is not known')
     }
     const { stream, listener } = runProcessStream(call, {
@@ -199,5 +199,5 @@ function logError(
   if (leftOut === undefined) return
   if (isUnexpected) logger.warn({ route, problem: kind, leftOut }, 'ext_proc stream ended')
   else
-    logger.error({ route, error: kind, leftOut }, 'ext_proc stream failed, the request was refused')
+    logger.error({ route, error: kind, leftOut }, 'ext_proc stream failed; the request was denied')
 }

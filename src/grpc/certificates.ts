@@ -47,10 +47,13 @@ export async function watchCertificates(files: TlsFiles, logger: Logger): Promis
       if (samePems(next, current)) return
       current = next
       for (const listener of listeners) listener()
-      logger.info({ cert: files.cert }, 'TLS certificate re-read')
+      logger.info({ cert: files.cert }, 'reloaded the TLS certificate')
     } catch (error) {
       const reason = errorText(error)
-      logger.warn({ cert: files.cert, reason }, 'TLS certificate not usable, the last one stays')
+      logger.warn(
+        { cert: files.cert, reason },
+        'TLS certificate not usable; the previous one stays in use',
+      )
     }
   }
   const timer = setInterval(() => void reread(), files.rereadMs ?? REREAD_MS)

@@ -109,7 +109,7 @@ function logChange(
   after: ResolvedName,
 ): void {
   if (before?.error === after.error) return
-  if (after.error === undefined) logger.info({ name }, 'a host name is resolved again')
+  if (after.error === undefined) logger.info({ name }, 'a host name resolves again')
   else
     logger.warn(
       { name, error: after.error, lastGood: after.ips !== undefined },

@@ -133,7 +133,7 @@ class Store implements RemoteStore {
       this.deps.onChange(this.known)
     } catch (error) {
       // The refresh must go on even if the listener throws.
-      this.deps.logger.error({ err: error }, 'a change of remote documents could not be taken over')
+      this.deps.logger.error({ err: error }, 'a change of remote documents could not be applied')
     }
   }
 }

@@ -133,7 +133,7 @@ export class WorkerPlace {
     if (performance.now() - this.#startedAt > HEALTHY_MS) this.#restartMs = FIRST_RESTART_MS
     this.deps.logger.error(
       { worker: this.number, why, restartInMs: this.#restartMs },
-      'a worker ended; starting it again',
+      'a worker exited; restarting it',
     )
     this.deps.onRestart()
     this.#restart = setTimeout(() => this.start(), this.#restartMs)

@@ -92,7 +92,7 @@ test('at the start it says once that nothing is published yet', () => {
   expect(lines.map(({ message }) => message)).toEqual([
     'a.yaml:3:5: is no YAML',
     'nothing is published until every document has been read once',
-    'the resources are all well again',
+    'all resource problems resolved',
     'a.yaml:3:5: is no YAML',
   ])
 })

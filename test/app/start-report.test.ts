@@ -74,6 +74,6 @@ test('a terminal that cannot be written to ends nothing', () => {
   })
   atOnce(show(first))
   expect(lines).toMatchObject([
-    { level: 'error', message: 'the start-up screen could not be shown' },
+    { level: 'error', message: 'the start screen could not be printed' },
   ])
 })

@@ -166,7 +166,7 @@ describe('rules that cost too much', () => {
           route: 'default/mcp',
           rule,
           leftOut: 0,
-          message: 'the rules of a route exceeded their budget; the request was refused',
+          message: 'the rules of a route exceeded their budget; the request was denied',
         },
       ])
     },

@@ -251,7 +251,7 @@ describe('expressions', () => {
         route: 'default/mcp',
         leftOut: 0,
         message:
-          'the header values and limit keys of a route exceeded their budget; those that were left have no value',
+          'the header values and limit keys of a route exceeded their budget; the remaining ones have no value',
       },
     ])
     expect(JSON.stringify(observed.lines)).not.toContain('entry 1')

@@ -216,7 +216,7 @@ describe('the end of a stream', () => {
         route: 'default/mcp',
         error: 'Error',
         leftOut: 0,
-        message: 'ext_proc stream failed, the request was refused',
+        message: 'ext_proc stream failed; the request was denied',
       },
     ])
     const again = server.open(KEY)

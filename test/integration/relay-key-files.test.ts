@@ -25,7 +25,7 @@ async function put(name: string, key: Buffer): Promise<string> {
 /** Waits until the keys have been read again so many times. */
 const readAgain = (times: number): Promise<void> =>
   eventually(() => {
-    expect(world.stack.log().split('keys of --relay-key-file read again')).toHaveLength(times + 1)
+    expect(world.stack.log().split('reloaded the keys of --relay-key-file')).toHaveLength(times + 1)
   }, 60_000)
 
 beforeAll(async () => {

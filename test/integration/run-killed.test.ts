@@ -73,7 +73,7 @@ async function gatewayWithRoute() {
 
 const envoyOf = (started: Started): Promise<number> =>
   eventually(() => {
-    const [, pid] = /"pid":(\d+),"msg":"Envoy serves"/.exec(started.output()) ?? []
+    const [, pid] = /"pid":(\d+),"msg":"Envoy is serving"/.exec(started.output()) ?? []
     expect(pid).toBeDefined()
     return Number(pid)
   })

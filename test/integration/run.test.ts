@@ -147,7 +147,7 @@ describe('the operator', () => {
     await stack.writeText('broken.yaml', 'kind: [')
     await eventually(() => expect(stack.log()).toMatch(/"warn".*broken\.yaml:1:\d+: /))
     await stack.remove('broken.yaml')
-    await eventually(() => expect(stack.log()).toContain('all well again'))
+    await eventually(() => expect(stack.log()).toContain('all resource problems resolved'))
   })
 
   test('learns from /readyz why the first configuration is refused', async () => {
@@ -200,7 +200,7 @@ describe('the operator', () => {
   })
 
   test('loses the Envoy, and it is started again', async () => {
-    const pid = Number(/"pid":(\d+),"msg":"Envoy serves"/.exec(stack.log())?.[1])
+    const pid = Number(/"pid":(\d+),"msg":"Envoy is serving"/.exec(stack.log())?.[1])
     process.kill(pid, 'SIGKILL')
     await eventually(async () => {
       const answer = await fetch(`${stack.admin}/readyz`)
@@ -211,6 +211,6 @@ describe('the operator', () => {
     })
     await eventually(async () => expect((await fetch(`${stack.admin}/readyz`)).status).toBe(200))
     expect((await send(stack.origin, '/mcp', initialize)).status).toBe(401)
-    expect(stack.log()).toContain('starting it again')
+    expect(stack.log()).toContain('restarting it')
   })
 })

@@ -267,7 +267,7 @@ describe.concurrent('without the permission for the Lease', () => {
         { lease },
         {
           named: async (replica, refusal) => {
-            expectLogged(replica, 'the Lease cannot be had: HTTP 403', refusal)
+            expectLogged(replica, 'the Lease cannot be acquired: HTTP 403', refusal)
             expect((await replica.readiness()).status).toBe(200)
           },
           well: (replica) => expect(replica.log()).toContain('this replica writes status'),

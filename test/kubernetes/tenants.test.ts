@@ -271,7 +271,7 @@ describe('a private key', () => {
     replica = await startReplica({ kubeconfig: await api.kubeconfig() })
     envoy = await startOtherEnvoy(replica.grpc, 'default/secure')
     await eventually(() =>
-      expect(replica.log()).toContain('no private keys over a connection that is not private'),
+      expect(replica.log()).toContain('private keys withheld: the connection is not private'),
     )
     const socket = connect({ host: '127.0.0.1', port: securePort, rejectUnauthorized: false })
     await expect(once(socket, 'secureConnect')).rejects.toThrow()

@@ -93,7 +93,7 @@ describe('a wanted name', () => {
     answers.set('a.example', ['10.0.0.1'])
     await pass(60_000)
     expect(store.state().get('a.example')).toEqual({ ips: ['10.0.0.1'] })
-    expect(log.at(-1)).toBe('a host name is resolved again')
+    expect(log.at(-1)).toBe('a host name resolves again')
   })
 
   test('that was never resolved says why', async () => {

@@ -64,7 +64,7 @@ test('one that is killed is replaced', async () => {
     {
       level: 'error',
       fields: { worker: 1, why: 'killed by SIGKILL', restartInMs: 200 },
-      message: 'a worker ended; starting it again',
+      message: 'a worker exited; restarting it',
     },
   ])
 })

@@ -61,7 +61,7 @@ export function createAudit(
     ending.abort()
     const leftOut = deps.limit.take(`audit ${route} ${problem}`)
     if (leftOut === undefined) return
-    deps.logger.warn({ route, mode: 'audit', problem, leftOut }, 'an audit was given up')
+    deps.logger.warn({ route, mode: 'audit', problem, leftOut }, 'an audit was abandoned')
   }
   const lane = (): Lane =>
     new Lane(ending, deps.heldBytes.open(), {

@@ -245,10 +245,10 @@ class GuardedStream implements StreamedReply {
     const isOwed = !this.isStopped || this.refusal !== undefined
     this.deps.logger.error(
       { route: this.route, error: errorKind(error) },
-      'a window of a reply could not be shown',
+      'a streamed reply failed',
     )
     this.leave()
-    if (isOwed) this.output.refuse(unavailableStream('it failed within'), this.intake.api())
+    if (isOwed) this.output.refuse(unavailableStream('internal error'), this.intake.api())
   }
 
   /** Stops without sending anything more. */

@@ -84,7 +84,7 @@ class Candidate implements Lease {
     const isRace = error instanceof KubernetesError && error.status === 409
     const message = errorText(error)
     if (!isRace && message !== this.#warned)
-      this.#options.onWarning(`the Lease cannot be had: ${message}`)
+      this.#options.onWarning(`the Lease cannot be acquired: ${message}`)
     if (!isRace) this.#warned = message
     this.#settle(this.#isHeld && !isRace && performance.now() - this.#heldSince < SURE_FOR)
   }

@@ -220,8 +220,7 @@ function createStream<Request>(
     snapshot: () => {
       const snapshot = options.cache.forNode(peer.cluster, form)
       if (secrets || snapshot === undefined || !snapshot.get(SECRET_TYPE)?.size) return snapshot
-      if (!warned)
-        options.logger.warn(peer, 'no private keys over a connection that is not private')
+      if (!warned) options.logger.warn(peer, 'private keys withheld: the connection is not private')
       warned = true
       return withoutSecrets(snapshot)
     },
@@ -243,7 +242,7 @@ function createStream<Request>(
       if (leftOut !== undefined)
         options.logger.error(
           { ...named, leftOut },
-          'Envoy refused the configuration and keeps what it has',
+          'Envoy rejected the configuration and keeps the previous one',
         )
       options.metrics.xdsNack(shortType(type), peer.node)
       options.onNack?.(peer, type, version, message)
@@ -260,7 +259,7 @@ function handle(
   const type = request.typeUrl.slice(0, MAX_NAME_LENGTH)
   const leftOut = limit.take(type)
   if (leftOut !== undefined)
-    logger.warn({ ...peer, type, leftOut }, 'Envoy asked for a type that is not served')
+    logger.warn({ ...peer, type, leftOut }, 'Envoy requested a resource type that is not served')
 }
 
 const peerOf = ({ node }: AnyRequest, stream: number): AdsPeer | undefined =>
