@@ -1,6 +1,7 @@
 // Prometheus metrics of all parts, under the names that the public interface fixes.
 
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { type BudgetCounts, type BudgetReached, createBudgetCounts } from './budget-counts.js'
 import { CheckCounts } from './check-counts.js'
 import { CheckDurations } from './check-durations.js'
 import { mergedText, type MetricsJson, sumOf } from './merged-metrics.js'
@@ -43,6 +44,8 @@ export interface Metrics {
   readonly checks: CheckCounters
   readonly guardrails: GuardrailMetrics
   readonly streams: StreamCounts
+  /** Counts that a budget was used up. */
+  readonly budgetReached: BudgetReached
   /** Removes the series of HTTPRoutes that are gone. */
   forgetRoutes(routes: readonly string[]): void
   keySetFetch(result: string): void
@@ -83,7 +86,7 @@ function boundedNodes(): (node: string) => string {
 // In seconds. A webhook may be a word list or run a model.
 const WEBHOOK_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
-function createGuardrailMetrics(registers: Registry[]): GuardrailMetrics {
+function createGuardrailMetrics(registers: Registry[], budgets: BudgetCounts): GuardrailMetrics {
   const verdicts = new Counter({
     name: 'gatehouse_guardrail_verdicts_total',
     help: 'Answers of guardrail webhooks, and what was done without one.',
@@ -103,25 +106,33 @@ function createGuardrailMetrics(registers: Registry[]): GuardrailMetrics {
     labelNames: ['webhook'] as const,
     registers,
   })
-  const tokens = new TokenCounts(registers)
+  const tokens = new TokenCounts(registers, () => budgets.reached('models'))
   return {
     tokens: (route, reply) => tokens.add(route, reply),
     forget: (route) => tokens.forget(route),
-    headerBudgetExceeded: (webhook) => headerBudgets.inc({ webhook }),
+    headerBudgetExceeded(webhook) {
+      budgets.reached('rule-work')
+      headerBudgets.inc({ webhook })
+    },
     verdict(labels, seconds) {
+      budgets.call(labels.reason)
       verdicts.inc({ ...labels })
       duration.observe({ webhook: labels.webhook, phase: labels.phase }, seconds)
     },
   }
 }
 
-function createCheckMetrics(registers: Registry[]): CheckCounters {
+function createCheckMetrics(registers: Registry[], budgets: BudgetCounts): CheckCounters {
   const checks = new Counter({
     name: 'gatehouse_checks_total',
     help: 'ext_authz checks answered, and with mode="audit" what policies of mode Audit would have answered.',
     labelNames: ['route', 'decision', 'reason', 'mode'] as const,
     registers,
-    collect: () => checkCounts.flush((labels, count) => checks.inc(labels, count)),
+    collect: () =>
+      checkCounts.flush((labels, count) => {
+        checks.inc(labels, count)
+        budgets.checks(labels.reason, count)
+      }),
   })
   const checkCounts = new CheckCounts()
   const checkDuration = new CheckDurations({
@@ -183,7 +194,7 @@ function createArrowMetrics(
 }
 
 /** Returns a function that counts items handed on; the counter exists only after the first. */
-function exportedItems(registers: Registry[]): Metrics['exported'] {
+function exportedItems(registers: Registry[], budgets: BudgetCounts): Metrics['exported'] {
   let exported: Counter<'to' | 'signal' | 'result'> | undefined
   return (to, signal, result, items) => {
     exported ??= new Counter({
@@ -193,6 +204,7 @@ function exportedItems(registers: Registry[]): Metrics['exported'] {
       registers,
     })
     exported.inc({ to, signal, result }, items)
+    if (result === 'dropped') budgets.reached('export-queue', items)
   }
 }
 
@@ -232,8 +244,10 @@ export function createMetrics(heldBytes = (): number => 0, heldBytesLimit = 0): 
   const registers = [registry]
   registerHeldBytes(registers, heldBytes, heldBytesLimit)
   collectDefaultMetrics({ register: registry })
-  const checks = createCheckMetrics(registers)
-  const guardrails = createGuardrailMetrics(registers)
+  const budgets = createBudgetCounts()
+  const checks = createCheckMetrics(registers, budgets)
+  const guardrails = createGuardrailMetrics(registers, budgets)
+  budgets.register(registry)
   const models = new MergedModels()
   const withOthers = async (others: readonly MetricsJson[]) =>
     models.bounded([await registry.getMetricsAsJSON(), ...others])
@@ -244,10 +258,11 @@ export function createMetrics(heldBytes = (): number => 0, heldBytesLimit = 0): 
     checks,
     guardrails,
     streams: new StreamCounts(registers),
+    budgetReached: budgets.reached,
     forgetRoutes(routes) {
       for (const route of routes) for (const part of [checks, guardrails]) part.forget(route)
     },
-    exported: exportedItems(registers),
+    exported: exportedItems(registers, budgets),
     workerEnded: workerEnds(registers),
     text: async (others = []) =>
       others.length === 0 ? registry.metrics() : mergedText(await withOthers(others)),

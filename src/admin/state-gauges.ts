@@ -28,6 +28,8 @@ export interface KeySetState {
   readonly isFailing: boolean
   /** When the last fetch succeeded, in seconds since the epoch; absent: never. */
   readonly fetchedAt?: number
+  /** When the last fetch ended, with or without success, in seconds since the epoch; absent: none has. */
+  readonly attemptedAt?: number
 }
 
 export interface StateSource {
@@ -157,7 +159,19 @@ function registerKeySets(registers: Registry[], read: Read): void {
     registers,
     collect() {
       this.reset()
-      for (const [url, at] of lastFetches(read().keySets())) this.set({ url }, at)
+      for (const [url, at] of timesByUrl(read().keySets(), ({ fetchedAt }) => fetchedAt))
+        this.set({ url }, at)
+    },
+  })
+  new Gauge({
+    name: 'gatehouse_key_set_last_attempt_timestamp_seconds',
+    help: 'When the last fetch of each key set ended, with or without success.',
+    labelNames: ['url'] as const,
+    registers,
+    collect() {
+      this.reset()
+      for (const [url, at] of timesByUrl(read().keySets(), ({ attemptedAt }) => attemptedAt))
+        this.set({ url }, at)
     },
   })
 }
@@ -167,12 +181,15 @@ function stateOf({ hasKeys, isFailing }: KeySetState): 'fresh' | 'stale' | 'miss
   return isFailing ? 'stale' : 'fresh'
 }
 
-/** Returns the time of the last fetch by URL; of two key sets with the same URL, the earlier one. */
-function lastFetches(keySets: readonly KeySetState[]): readonly (readonly [string, number])[] {
+/** Returns times by URL; of two key sets with the same URL, the earlier one. */
+function timesByUrl(
+  keySets: readonly KeySetState[],
+  timeOf: (keySet: KeySetState) => number | undefined,
+): readonly (readonly [string, number])[] {
   const times = new Map<string, number>()
-  for (const { url, fetchedAt } of keySets) {
-    const label = urlLabel(url)
-    if (fetchedAt !== undefined) times.set(label, Math.min(fetchedAt, times.get(label) ?? Infinity))
+  for (const keySet of keySets) {
+    const [label, time] = [urlLabel(keySet.url), timeOf(keySet)]
+    if (time !== undefined) times.set(label, Math.min(time, times.get(label) ?? Infinity))
   }
   return [...times].sort(([a], [b]) => (a < b ? -1 : 1)).slice(0, MAX_KEY_SETS)
 }

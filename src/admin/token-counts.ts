@@ -27,7 +27,11 @@ export class TokenCounts {
   /** Models that have series, by route. */
   readonly #models = new Map<string, Set<string>>()
 
-  constructor(registers: Registry[]) {
+  readonly #onOther: () => void
+
+  /** onOther: called when a model is counted as "other". */
+  constructor(registers: Registry[], onOther: () => void) {
+    this.#onOther = onOther
     this.#counter = new Counter({
       name: TOKENS_METRIC,
       help: 'Tokens that guarded LLM replies say were used.',
@@ -66,7 +70,9 @@ export class TokenCounts {
     const known = this.#models.get(route) ?? new Set()
     this.#models.set(route, known)
     if (known.size < MAX_MODELS) known.add(label)
-    return known.has(label) ? label : OTHER_MODELS
+    if (known.has(label)) return label
+    this.#onOther()
+    return OTHER_MODELS
   }
 }
 

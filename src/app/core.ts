@@ -2,8 +2,7 @@
 // Opens no socket by itself.
 
 import type { AdminSource } from '../admin/admin-server.js'
-import { createMetrics, type Metrics } from '../admin/metrics.js'
-import { createHeldBytes } from '../extproc/stream/held-bytes.js'
+import type { Metrics } from '../admin/metrics.js'
 import { createTranslator } from '../gatewayapi/translator.js'
 import type { GrpcServerOptions } from '../grpc/server.js'
 import type { GrpcService } from '../grpc/service.js'
@@ -20,7 +19,7 @@ import { createAdminSource } from './admin-source.js'
 import { Exports } from './exports.js'
 import { createHeapGrowth } from './heap-growth.js'
 import { defaultHeldBytes } from './held-bytes-default.js'
-import { startIdleCollection } from './idle-collection.js'
+import { createMeasures } from './measures.js'
 import { meshOf } from './mesh.js'
 import { createOutbound, type OutboundParts } from './outbound.js'
 import { createPipeline, type Pipeline, type PipelineDeps, type PipelineState } from './pipeline.js'
@@ -93,6 +92,7 @@ export function createCore(settings: Settings, deps: CoreDeps): Core {
   })
   metrics.state(createStateSource({ pipeline, envoys, remote, mesh: deps.mesh }))
   const obstacles = (): readonly string[] => unpublished(pipeline.state(), publisher.current())
+  const onRefused = (): void => metrics.budgetReached('connections')
   const late = (): readonly string[] => workers?.obstacles() ?? NONE
   const parts = { pipeline, publisher, envoys, remote, keySets, metrics, workers, now }
   const shown = { ...parts, settings, recent: exports.recent }
@@ -108,8 +108,8 @@ export function createCore(settings: Settings, deps: CoreDeps): Core {
     envoys,
     serve: async (listeners) => {
       await exports.start()
-      if (workers !== undefined) return serveByWorkers(workers, listeners, logger)
-      return startServers(servedBy([...own(), ads], listeners, logger))
+      if (workers !== undefined) return serveByWorkers(workers, listeners, logger, onRefused)
+      return startServers(servedBy([...own(), ads], listeners, { logger, onRefused }))
     },
     unpublished: obstacles,
     refusals: () => refusals(envoys.report()),
@@ -119,17 +119,6 @@ export function createCore(settings: Settings, deps: CoreDeps): Core {
       for (const one of [keys, pipeline, publisher]) one.close()
       await Promise.all([outbound.close(), workers?.close(), exports.close()])
     },
-  }
-}
-
-/** Creates the metrics of this process, and what they read. */
-function createMeasures({ heldBytes: given }: Settings) {
-  const budget = given ?? defaultHeldBytes()
-  const heldBytes = createHeldBytes(budget)
-  return {
-    heldBytes,
-    metrics: createMetrics(() => heldBytes.held(), budget),
-    stopCollecting: startIdleCollection(() => heldBytes.held()),
   }
 }
 
@@ -150,8 +139,9 @@ const now = (): number => Date.now()
 const servedBy = (
   services: readonly GrpcService[],
   listeners: readonly GrpcListener[],
-  logger: Logger,
-): readonly GrpcServerOptions[] => listeners.map((listener) => ({ ...listener, services, logger }))
+  options: Pick<GrpcServerOptions, 'logger' | 'onRefused'>,
+): readonly GrpcServerOptions[] =>
+  listeners.map((listener) => ({ ...listener, services, ...options }))
 
 interface PublishedParts {
   readonly ads: ReturnType<typeof createAds>

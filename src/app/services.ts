@@ -102,6 +102,7 @@ export function createCheckAndProcess(deps: TableDeps): readonly GrpcService[] {
     ...{ tracer, probes, shared },
     readFirstMessage: deps.routeKey && readersByMesh[deps.routeKey],
     openStreams: metrics.streams,
+    budgetReached: metrics.budgetReached,
     guardrails: { pools, ...bodies, headerBudget: budget, metrics: metrics.guardrails, decisions },
     now,
     logger,

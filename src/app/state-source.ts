@@ -38,11 +38,13 @@ const keySetStates = (
   wanted
     .filter(({ kind }) => kind === 'KeySet')
     .map(({ id, targets }) => {
-      const { document, error, fetchedAt } = state.get(id) ?? {}
+      const { document, error, fetchedAt, failedAt } = state.get(id) ?? {}
+      const times = [fetchedAt, failedAt].filter((time) => time !== undefined)
       return {
         url: targets[0]?.url ?? '',
         hasKeys: document !== undefined,
         isFailing: error !== undefined,
         ...(fetchedAt !== undefined && { fetchedAt: fetchedAt / 1000 }),
+        ...(times.length > 0 && { attemptedAt: Math.max(...times) / 1000 }),
       }
     })

@@ -11,6 +11,7 @@ export async function serveByWorkers(
   pool: WorkerPool,
   listeners: readonly GrpcListener[],
   logger: Logger,
+  onRefused: () => void,
 ): Promise<Servers> {
   const listening: Listening[] = []
   const stopAccepting = (): void => {
@@ -26,6 +27,7 @@ export async function serveByWorkers(
         await listen({
           ...{ address, logger, maxConnections: MAX_CONNECTIONS },
           paused: true,
+          onRefused,
           onSocket: (socket) => pool.hand(index, socket, worker),
         }),
       )

@@ -70,7 +70,9 @@ class RunningWorker implements Worker {
     const { post, logger } = deps
     const counters = openCounters(COUNTERS_FD, worker, workers)
     const now = (): number => Date.now()
-    const heldBytes = createHeldBytes(start.heldBytes, counters.heldBytes)
+    const heldBytes = createHeldBytes(start.heldBytes, counters.heldBytes, () =>
+      this.#metrics.budgetReached('held-bytes'),
+    )
     this.#deps = deps
     this.#metrics = createMetrics(() => heldBytes.held())
     startIdleCollection(() => heldBytes.held())

@@ -49,6 +49,8 @@ export interface ProcessServiceDeps {
   readonly probes?: ProbeSigns | undefined
   /** Updates gatehouse_open_streams; type: that of the table's entry. */
   readonly openStreams?: { opened(type: string): void; closed(type: string): void }
+  /** Counts calls of providers that are not made because there are too many. */
+  readonly budgetReached?: (budget: 'provider-calls') => void
   /** Milliseconds since the epoch. */
   now(): number
   readonly logger: Logger
@@ -67,8 +69,9 @@ export function createProcessService(deps: ProcessServiceDeps): GrpcService {
   const limit = createLogLimit(() => deps.now())
   const guardDeps = guardDepsOf(deps, limit)
   const now = (): number => deps.now()
-  const slots = createSlots(MAX_REGISTRATIONS, deps.shared?.tallyOf)
-  const relay = createRelayDeps({ ...deps, slots, now })
+  const onFull = (): void => deps.budgetReached?.('provider-calls')
+  const slots = createSlots(MAX_REGISTRATIONS, deps.shared?.tallyOf, onFull)
+  const relay = createRelayDeps({ ...deps, slots, now, onFull })
   const parts: ProcessorDeps = {
     ...{ ...deps, slots, now, relay },
     decisions: deps.guardrails.decisions,

@@ -22,6 +22,8 @@ export interface ListenOptions {
   readonly maxConnections: number
   /** Whether sockets stay unread until resumed, because they go to another process. */
   readonly paused?: boolean
+  /** Called for each connection beyond the maximum. */
+  readonly onRefused?: (() => void) | undefined
   readonly logger: Logger
   onSocket(socket: Socket): void
 }
@@ -39,6 +41,7 @@ export async function listen(options: ListenOptions): Promise<Listening> {
   const bound =
     address.type === 'unix' ? await bindPath(server, address) : await bind(server, address)
   logTrouble(server, bound, logger)
+  server.on('drop', () => options.onRefused?.())
   return {
     address: bound,
     connections: () => connections,

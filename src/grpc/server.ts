@@ -15,6 +15,8 @@ export interface GrpcServerOptions {
   readonly tls?: TlsFiles
   readonly services: readonly GrpcService[]
   readonly logger: Logger
+  /** Called for each connection beyond MAX_CONNECTIONS. */
+  readonly onRefused?: () => void
 }
 
 export interface GrpcServer extends Serving {
@@ -29,13 +31,13 @@ export const MAX_CONNECTIONS = 4_096
 
 /** Starts a server. @throws {Error} the address is taken, or the certificates cannot be used. */
 export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcServer> {
-  const { address, services, logger, tls } = options
+  const { address, services, logger, tls, onRefused } = options
   warnIfOpen(address, tls, logger)
   const serving = await createServing({ type: address.type, services, logger, ...(tls && { tls }) })
   const listening = await listen({
     address,
     maxConnections: MAX_CONNECTIONS,
-    logger,
+    ...{ logger, onRefused },
     onSocket: (socket) => serving.accept(socket),
   }).catch(async (error: unknown) => {
     await serving.close()

@@ -32,6 +32,8 @@ export interface RemoteDocument {
   readonly isOpenToPages?: boolean
   /** Time of the last success, in milliseconds since the epoch. */
   readonly fetchedAt?: number
+  /** Time of the last attempt that failed, in milliseconds since the epoch; absent: none has. */
+  readonly failedAt?: number
   /** Why the last attempt failed, without any content of the answer; absent: it succeeded. */
   readonly error?: string
 }

@@ -161,7 +161,10 @@ class Keeper implements DocumentKeeper {
     if (result.ok) this.answered += 1
     this.known = result.ok
       ? succeeded(before, result.value, now)
-      : failed(before, result.error, untilStale(before, maxStaleMs, now))
+      : {
+          ...failed(before, result.error, untilStale(before, maxStaleMs, now)),
+          failedAt: now,
+        }
     const delay = result.ok
       ? refreshDelay({ ...result.value, maxStaleMs }, deps.random())
       : Math.min(retryDelay(this.failures, deps.random()), untilStale(this.known, maxStaleMs, now))

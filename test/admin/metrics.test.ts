@@ -118,8 +118,11 @@ test('an Envoy that goes leaves its version at 0, and versions that are made up 
 test('key sets are counted by state, and those that were fetched have the time of it', async () => {
   const metrics = createMetrics()
   const fresh = { url: 'https://idp/keys?secret=1', hasKeys: true, isFailing: false, fetchedAt: 9 }
-  const stale = { url: 'https://old/keys', hasKeys: true, isFailing: true, fetchedAt: 7 }
-  const missing = { url: 'https://none/keys', hasKeys: false, isFailing: true }
+  const stale = {
+    ...{ url: 'https://old/keys', hasKeys: true, isFailing: true },
+    ...{ fetchedAt: 7, attemptedAt: 10 },
+  }
+  const missing = { url: 'https://none/keys', hasKeys: false, isFailing: true, attemptedAt: 11 }
   metrics.state(stateWith({ keySets: () => [fresh, stale, missing] }))
   expect(await seriesOf(metrics, 'gatehouse_key_sets')).toEqual([
     'gatehouse_key_sets{state="fresh"} 1',
@@ -130,6 +133,11 @@ test('key sets are counted by state, and those that were fetched have the time o
   expect(await seriesOf(metrics, times)).toEqual([
     `${times}{url="https://idp/keys"} 9`,
     `${times}{url="https://old/keys"} 7`,
+  ])
+  const attempts = 'gatehouse_key_set_last_attempt_timestamp_seconds'
+  expect(await seriesOf(metrics, attempts)).toEqual([
+    `${attempts}{url="https://none/keys"} 11`,
+    `${attempts}{url="https://old/keys"} 10`,
   ])
   metrics.state(stateWith({ keySets: () => [fresh] }))
   expect(await seriesOf(metrics, times)).toEqual([`${times}{url="https://idp/keys"} 9`])

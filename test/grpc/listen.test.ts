@@ -19,11 +19,14 @@ afterEach(() => {
   lines.length = 0
 })
 
+let refused = 0
+
 async function start(maxConnections: number): Promise<() => Socket> {
   listening = await listen({
     address: ANY_PORT,
     maxConnections,
     logger,
+    onRefused: () => void (refused += 1),
     onSocket: (socket) => void accepted.push(socket.on('error', () => {})),
   })
   const [host = '', port] = listening.address.split(':')
@@ -38,6 +41,7 @@ test('connections beyond the limit are closed, with one line; another may come w
   await eventually(() => expect(accepted).toHaveLength(3))
   await Promise.all([closed(open()), closed(open())])
   expect(accepted).toHaveLength(3)
+  expect(refused).toBe(2)
   expect(lines).toMatchObject([
     {
       level: 'warn',

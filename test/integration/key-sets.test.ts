@@ -162,8 +162,16 @@ test('a key that cannot be used is skipped and named in the status', async () =>
   )
 })
 
-test('counts the fetches', async () => {
+test('counts the fetches, and has the time of the last one, with or without success', async () => {
   const metrics = await stack.metrics()
+  const timeOf = (name: string, path: string): number => {
+    const series = `gatehouse_key_set_${name}_timestamp_seconds`
+    const [, seconds] =
+      new RegExp(`^${series}\\{url="[^"]*${path}"\\} (\\S+)$`, 'm').exec(metrics) ?? []
+    return Number(seconds)
+  }
   expect(metrics).toMatch(/gatehouse_key_set_fetches_total\{result="success"\} [1-9]/)
   expect(metrics).toMatch(/gatehouse_key_set_fetches_total\{result="failure"\} [1-9]/)
+  expect(timeOf('last_attempt', '/failing')).toBeGreaterThan(timeOf('last_fetch', '/failing'))
+  expect(timeOf('last_attempt', '/revoked')).toBe(timeOf('last_fetch', '/revoked'))
 })

@@ -158,6 +158,7 @@ describe.each([1, 4])('with %i', (workers) => {
       })
     }
     expect(statuses).toEqual([503, 503])
+    expect(await stack.metrics()).toContain('gatehouse_budget_reached_total{budget="held-bytes"} 2')
     await eventually(async () => expect(await open()).toBe(3))
     for (const request of requests) request.destroy()
     await eventually(async () => expect(await heldBytes()).toBe(before))

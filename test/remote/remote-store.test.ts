@@ -42,7 +42,10 @@ describe('the first fetch', () => {
       await store.advance(1)
       expect(store.calls.length).toBe(index + 2)
     }
-    expect(known(store)).toEqual({ error: 'no complete answer within 5000 ms' })
+    expect(known(store)).toEqual({
+      error: 'no complete answer within 5000 ms',
+      failedAt: 1_070_400,
+    })
     expect(store.changes.length).toBe(1)
   })
 
@@ -165,7 +168,10 @@ describe('what never replaces the last good document', () => {
     const lastGood = known(store)?.document
     store.replies.set(URL, reply)
     await store.advance(300_000)
-    expect(known(store)).toEqual({ document: lastGood, fetchedAt: 1_000_000, error })
+    expect(known(store)).toEqual({
+      ...{ document: lastGood, fetchedAt: 1_000_000, error },
+      failedAt: 1_300_000,
+    })
     expect(store.fetches.at(-1)).toBe('failure')
     expect(JSON.stringify(store.logs)).not.toContain('secret')
   })
@@ -191,6 +197,7 @@ describe('--jwks-max-stale', () => {
     await store.advance(1)
     expect(known(store)).toEqual({
       fetchedAt: 1_000_000,
+      failedAt: 1_600_000,
       error: 'no complete answer within 5000 ms',
     })
     expect(store.changes.at(-1)?.get('keys')?.document).toBeUndefined()

@@ -51,6 +51,8 @@ function useAll(metrics: Metrics): void {
     policies: () => ({ attached: 1, audited: 0, refused: 0, without_target: 0, pending: 0 }),
     openRoutes: () => 0,
     envoys: () => new Map([['1.40.0', 1]]),
-    keySets: () => [{ url: 'https://a', hasKeys: true, isFailing: false, fetchedAt: 1 }],
+    keySets: () => [
+      { url: 'https://a', hasKeys: true, isFailing: false, fetchedAt: 1, attemptedAt: 1 },
+    ],
   })
 }

@@ -25,6 +25,8 @@ export interface RelayDepsInput {
   readonly shared?: SharedLimits | undefined
   /** Milliseconds since the epoch. */
   readonly now: () => number
+  /** Called for each call that is not made because a provider has too many. */
+  readonly onFull?: (() => void) | undefined
 }
 
 const callNobody: CallRemote = () => Promise.resolve(err({ type: 'invalid-url' }))
@@ -41,17 +43,18 @@ export function createRelayDeps({
   slots,
   shared,
   now,
+  onFull,
 }: RelayDepsInput): RelayDeps {
   const part = shared?.part ?? 1
   return {
     callRemote,
     slots,
-    rates: createRates(partOf(TOKEN_RATE, part), now),
+    rates: createRates(partOf(TOKEN_RATE, part), now, onFull),
     bounds: createRelayBounds((limits) => partOf(limits, part), now),
     documents: createClientDocuments({
       callPublic,
-      slots: createSlots(MAX_DOCUMENTS, shared?.tallyOf),
-      rates: createRates(partOf(DOCUMENT_RATE, part), now),
+      slots: createSlots(MAX_DOCUMENTS, shared?.tallyOf, onFull),
+      rates: createRates(partOf(DOCUMENT_RATE, part), now, onFull),
       now,
     }),
     now,

@@ -24,15 +24,25 @@ export interface Hold {
 /** Reason of a refusal, for the log. */
 export const BUSY = 'all bodies together hold as much as they may'
 
-/** tally: shared by several processes if the budget is for all of them. */
-export function createHeldBytes(budget: number, tally = createTally()): HeldBytes {
+/**
+ * tally: shared by several processes if the budget is for all of them. onFull: called for each refusal, except those of
+ * audits.
+ */
+export function createHeldBytes(
+  budget: number,
+  tally = createTally(),
+  onFull = (): void => undefined,
+): HeldBytes {
   return {
     held: () => tally.own(),
     forAudits: () => createHeldBytes(budget / 2, tally),
     open: () => {
       let own = 0
       const add = (bytes: number): boolean => {
-        if (!tally.add(bytes, budget)) return false
+        if (!tally.add(bytes, budget)) {
+          onFull()
+          return false
+        }
         own += bytes
         return true
       }

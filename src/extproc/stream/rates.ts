@@ -28,10 +28,11 @@ const OTHERS = ''
  */
 const SEARCH_MS = 1000
 
-/** now: milliseconds. Keys whose bucket is full again are removed when the table is full. */
+/** now: milliseconds. onFull: called for each refusal. Keys whose bucket is full again are removed when the table is full. */
 export function createRates(
   { perSecond, burst, maxKeys = MAX_KEYS }: RateLimits,
   now: () => number,
+  onFull = (): void => undefined,
 ): Rates {
   const buckets = new Map<string, Bucket>()
   let searchedAt = -Infinity
@@ -52,7 +53,10 @@ export function createRates(
       const own = keyOf(key)
       const bucket = buckets.get(own)
       const left = bucket === undefined ? burst : leftOf(bucket)
-      if (left < 1) return false
+      if (left < 1) {
+        onFull()
+        return false
+      }
       buckets.set(own, { tokens: left - 1, at: now() })
       return true
     },

@@ -9,14 +9,21 @@ export interface Slots {
 
 /**
  * max: slots of each key. Keys without a taken slot use no memory. tallyOf: shared by several processes if max is for
- * all of them.
+ * all of them. onFull: called for each refusal.
  */
-export function createSlots(max: number, tallyOf: (key: string) => Tally = createTally): Slots {
+export function createSlots(
+  max: number,
+  tallyOf: (key: string) => Tally = createTally,
+  onFull = (): void => undefined,
+): Slots {
   const taken = new Map<string, { readonly tally: Tally; count: number }>()
   return {
     take(key) {
       const known = taken.get(key) ?? { tally: tallyOf(key), count: 0 }
-      if (!known.tally.add(1, max)) return undefined
+      if (!known.tally.add(1, max)) {
+        onFull()
+        return undefined
+      }
       known.count += 1
       taken.set(key, known)
       return () => {
