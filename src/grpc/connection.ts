@@ -2,6 +2,7 @@
 
 import type { Socket } from 'node:net'
 import { Connection } from '../http2/connection.js'
+import { ReadTurns } from '../http2/read-turns.js'
 import type { RequestHead } from '../http2/request-head.js'
 import type { Stream, StreamHandler } from '../http2/stream.js'
 import { SocketTransport } from '../http2/transport.js'
@@ -17,6 +18,9 @@ export interface ServeOptions {
   /** Called with an internal error. Its message must not be logged, as it may contain data of a request. */
   onFault(error: unknown): void
 }
+
+/** All connections of the process share one thread. */
+const readTurns = new ReadTurns()
 
 export function serveConnection(socket: Socket, options: ServeOptions): Connection {
   const { methods, peer } = options
@@ -39,9 +43,17 @@ export function serveConnection(socket: Socket, options: ServeOptions): Connecti
     now: () => performance.now(),
     onFault,
   })
-  socket.on('data', (chunk: Buffer) => {
+  const receive = (chunk: Buffer): void => {
     connection.receive(chunk)
     transport.onRead(chunk.length)
+  }
+  socket.on('data', (chunk: Buffer) => {
+    if (readTurns.take(chunk.length)) return receive(chunk)
+    transport.rest()
+    readTurns.later(chunk.length, () => {
+      transport.goOn()
+      receive(chunk)
+    })
   })
   socket.on('drain', () => connection.onDrain())
   socket.on('close', () => connection.onClose())

@@ -56,12 +56,19 @@ export class SocketTransport implements Transport {
     this.#readOfTurn += length
     if (this.#readOfTurn < TURN_BYTES || this.#isResting) return
     this.#readOfTurn = 0
+    this.rest()
+    setImmediate(() => this.goOn())
+  }
+
+  /** Stops reading until goOn(). */
+  rest(): void {
     this.#isResting = true
     this.#socket.pause()
-    setImmediate(() => {
-      this.#isResting = false
-      if (!this.#isPaused) this.#socket.resume()
-    })
+  }
+
+  goOn(): void {
+    this.#isResting = false
+    if (!this.#isPaused) this.#socket.resume()
   }
 
   close(): void {
