@@ -192,7 +192,9 @@ function* advance(
   if (previous === undefined && !provider.complete) return translation
   if (patience.waitsFor(translation.names)) return translation
   const snapshot = yield* snapshotWork(translation.ir, options, previous, rememberedTokens)
+  yield
   if (publisher.publish(snapshot))
     logger.info({ revision: snapshot.revision }, 'configuration published')
+  yield
   return translation
 }

@@ -6,6 +6,7 @@ const MOST = 512 * 1024
 /** Shorter reads do not count: most checks are shorter, and need not pay for the count. */
 const LEAST = 4_096
 
+/** Turns of the connections that share a thread. */
 export class ReadTurns {
   readonly #waiting: (() => void)[] = []
   /** Bytes counted since the last turn. */

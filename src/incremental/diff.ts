@@ -60,6 +60,7 @@ function unmatched<Element>(
   before: readonly Element[],
   now: readonly Element[],
 ): Differences<Element> {
+  if (before.length === 0 || now.length === 0) return { removed: before, added: now }
   const left = new Map<Element, number>()
   const added: Element[] = []
   const removed: Element[] = []

@@ -91,11 +91,13 @@ export function createAdsService(options: AdsOptions): AdsService {
     },
   })
   const preparation = new Preparation(turns, encoders.prepare)
-  options.cache.subscribe(() => {
+  const spread = (): void => {
     const snapshot = options.cache.forAll()
     if (snapshot !== undefined) preparation.begin(snapshot)
     pushAll(open, turns)
-  })
+  }
+  // In a turn of its own, as the publication has already taken a part of this one.
+  options.cache.subscribe(() => turns.later(spread))
   const close = (): void => {
     for (const { end } of [...open]) end()
   }

@@ -21,6 +21,12 @@ export class Turns {
     return isNow
   }
 
+  /** Queues the job for a later turn. The job must not throw. */
+  later(job: () => void): void {
+    this.#waiting.push(job)
+    this.#next ??= setImmediate(() => this.#turn())
+  }
+
   /** Runs the rest of the running job now if this turn has time left; otherwise queues it, as a job of its own. */
   goOn(rest: () => void): void {
     if (this.#units < MOST) rest()
