@@ -4,7 +4,7 @@
 import type { Allowed } from '../extauthz/decision.js'
 import type { AuthzEntry } from '../ir/authz-entry.js'
 import type { Ir } from '../ir/ir.js'
-import type { RefuseAction } from '../ir/route.js'
+import type { RefuseAction, Route } from '../ir/route.js'
 import { type ResourceStatus } from '../ir/status.js'
 import type { Resources } from '../resources/kinds/resources.js'
 import type { FoundRoute } from '../routing/find-route.js'
@@ -123,6 +123,8 @@ async function outcomeOn(
   if (limit !== undefined && route.isAudited !== true && (request.body?.length ?? 0) > limit)
     return { policies, ...tooLarge(limit) }
   const { decision, ...check } = await explainCheck(model, request, { ...reached, authz })
+  if (authz.isClosed === true)
+    return { policies, result: 'refused', ...check, changes: changesOf(route, model) }
   if (decision.type === 'reply') return { policies, result: 'denied', ...check }
   const outcome = passed(reached, entries, allowedText(authz, decision))
   const isAnswered = outcome.answer.from === 'backend'
@@ -189,12 +191,17 @@ function refusedRoute(
   { route }: OnRoute['found'],
   model: ExplainModel,
 ): Outcome {
-  const reasons = refusalReasons(route, model)
   return {
     result: 'refused',
     answer: { ...byEnvoy(status, 'the route refuses every request'), body },
-    changes: reasons.length > 0 ? reasons : ['`gatehouse check` says what is wrong'],
+    changes: changesOf(route, model),
   }
+}
+
+/** Returns what would open a route that refuses every request. */
+function changesOf(route: Route, model: ExplainModel): readonly string[] {
+  const reasons = refusalReasons(route, model)
+  return reasons.length > 0 ? reasons : ['`gatehouse check` says what is wrong']
 }
 
 function answeredOutcome(proc: RouteEntries['proc'], request: RoutedRequest): Outcome {

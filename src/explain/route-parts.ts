@@ -66,6 +66,7 @@ export function policiesOf({ authz, proc }: RouteEntries): readonly ExplainedPol
       if (each.scopes > 0) add(each, `requiredScopes${suffix}`)
     }
   }
+  if (authz?.isClosed === true) add(authz.policy, 'not valid')
   if (authz !== undefined) addAll(authz, '')
   if (authz?.audit !== undefined) addAll(authz.audit, ', mode Audit')
   if (proc?.type === 'guard') add(proc.policy, 'promptGuard')

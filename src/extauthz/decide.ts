@@ -38,7 +38,7 @@ export function decide(
   call: CheckCall,
 ): Decision | Promise<Decision> {
   if (entry.entry.isAudited === true) return LET_IN
-  if (entry.broken) return refuseBroken
+  if (entry.broken || entry.entry.isClosed === true) return refuseBroken
   if (entry.entry.lacksPolicy === true) return refuseWithoutPolicy
   const request = readCheckRequest(envelope, entry.headers)
   if (context.isAudit && isCut(request)) return refuseTooLarge

@@ -17,9 +17,11 @@ export interface AuthzEntry {
   readonly paths: readonly PathMatch[]
   /** Set if every request is denied, as no policy decides who may use the route although one is required. */
   readonly lacksPolicy?: true
+  /** Set if every request is denied, as a policy of the route is not valid. */
+  readonly isClosed?: true
   /** Absent: no token is required (rules of a policy without jwtAuthentication see jwt as null). */
   readonly jwt?: JwtAuthentication
-  /** The policy that jwt is from. */
+  /** The policy that jwt is from; with isClosed, the first that is not valid. */
   readonly policy?: PolicySource
   /** Absent: any caller that passed authentication may pass. */
   readonly authorization?: Authorization

@@ -100,9 +100,9 @@ const always = decoded(
 /** How the route stands on each Gateway: the key that it is asked about, or open, or closed; absent: not there. */
 function standing(ir: Ir): Readonly<Record<string, string>> {
   const stands = ['one', 'two'].flatMap((name) =>
-    routesOf(ir, name).map(({ action, authz = action.type === 'refuse' ? 'closed' : 'open' }) => [
+    routesOf(ir, name).map(({ action, authz = 'open' }) => [
       name,
-      authz,
+      action.type === 'refuse' ? 'closed' : authz,
     ]),
   )
   return Object.fromEntries(stands) as Record<string, string>

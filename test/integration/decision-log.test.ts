@@ -41,6 +41,7 @@ const resources = (): readonly object[] => [
     jwtAuthentication: { ...jwtAuthentication, mcp: { clientId: 'app' } },
   }),
   ...guardedRoute('/guarded', { request: [hook('guard')] }),
+  ...protectedRoute('closed', { authorization: allow('no expression') }),
 ]
 
 beforeAll(async () => {
@@ -126,6 +127,31 @@ test.each([1, 2])('%i processes: each refusal has a line with its request id', a
   const masked = await stack.post('/guarded', chat('a secret'))
   expect(masked.status).toBe(200)
   expect(await lineOf(stack, masked)).toMatchObject({ decision: 'change', outcome: 'modify' })
+})
+
+test('a route that an invalid policy closes: each request has a line', async () => {
+  const stack = stacks.get(1) as GuardedStack
+  const closed = await call(stack, '/closed/x?secret=1')
+  expect(closed.status).toBe(500)
+  const line = await lineOf(stack, closed)
+  expect(line).toMatchObject({
+    ...{ msg: 'decision', decision: 'deny', reason: 'broken-policy', status: 500 },
+    ...{ route: 'default/closed', policy: 'default/closed-0', traceId: TRACE },
+    ...{ method: 'GET', path: '/closed/x', host: new URL(stack.origin).host },
+  })
+  expect(line['source']).toMatch(/resources\.yaml:\d+$/)
+})
+
+test('a refusal of an OAuth document has a line', async () => {
+  const stack = stacks.get(1) as GuardedStack
+  const refused = await send(stack.origin, '/.well-known/oauth-protected-resource/mcp', {
+    method: 'PUT',
+  })
+  expect(refused.status).toBe(405)
+  expect(await lineOf(stack, refused)).toMatchObject({
+    ...{ msg: 'login answer', decision: 'deny', reason: 'metadata_method', status: 405 },
+    ...{ route: 'default/mcp', policy: 'default/mcp', endpoint: 'resource-metadata' },
+  })
 })
 
 test('what is let in, and a document, have an id too, and no line', async () => {

@@ -66,12 +66,12 @@ export function refusalOf(
   { refusals, lacksPolicy }: RuleInput,
   problems: readonly string[],
 ): RefuseAction | undefined {
-  if (refusals.length > 0) return refuse('The policy of this route is not valid.')
+  if (refusals.length > 0) return INVALID_POLICY
   if (lacksPolicy) return WITHOUT_POLICY
   return problems.length > 0 ? refuse('This route is not valid.') : undefined
 }
 
-/** A fallback: ext_authz denies these requests first, and counts them. */
+/** Fallbacks: ext_authz denies these requests first, counts and logs them. */
 const WITHOUT_POLICY: RefuseAction = {
   type: 'refuse',
   status: 503,
@@ -79,6 +79,8 @@ const WITHOUT_POLICY: RefuseAction = {
 }
 
 const refuse = (body: string): RefuseAction => ({ type: 'refuse', status: 500, body })
+
+const INVALID_POLICY = refuse('The policy of this route is not valid.')
 
 /** Returns the action of a rule without a refusalOf(). */
 export function actionOf(
@@ -162,7 +164,7 @@ function withPreflight(route: Unnamed): readonly Unnamed[] {
 }
 
 function routesOf(input: RuleInput, rule: RuleRoutes, match: RouteMatch): readonly Unnamed[] {
-  if (rule.refusal === WITHOUT_POLICY)
+  if (rule.refusal === WITHOUT_POLICY || rule.refusal === INVALID_POLICY)
     return [{ ...refusedRoute(rule.refusal, rule, match), authz: keyOfRule(input) }]
   if (rule.refusal !== undefined) return [refusedRoute(rule.refusal, rule, match)]
   if (input.attachment.jwt?.jwt?.mcp === undefined) return [plainRoute(input, rule, match)]

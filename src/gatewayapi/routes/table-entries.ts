@@ -38,6 +38,7 @@ export function authzEntryOf(input: RuleInput, paths: readonly PathMatch[]): rea
   const { jwt, authorization, rateLimit, transformation } = input.attachment
   const mcp = jwt?.jwt?.mcp
   const of = { key: keyOfRule(input), route: keyOf(input.route), paths: sortedPaths(paths) }
+  if (input.refusals.length > 0) return [{ ...of, isClosed: true, ...closedBy(input) }]
   if (input.lacksPolicy) return [{ ...of, lacksPolicy: true }]
   return [
     {
@@ -151,6 +152,12 @@ export function listsEntry(input: RuleInput): readonly ListsEntry[] {
   if (authorization === undefined) return []
   const of = { key: listsKey(keyOfRule(input)), route: keyOf(input.route) }
   return [{ type: 'lists', ...of, ...policyOf(input), authorization }]
+}
+
+/** Returns the first policy that is not valid. */
+function closedBy({ refusals, attachment }: RuleInput): { readonly policy?: PolicySource } {
+  const policy = attachment.policies.find(({ key }) => refusals.includes(key))
+  return policy === undefined ? {} : { policy: sourceOf(policy) }
 }
 
 /** Returns the policy with jwtAuthentication, and with it mcp. */

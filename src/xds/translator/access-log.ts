@@ -8,6 +8,7 @@ import {
 } from '../../grpc/generated/envoy/config/accesslog/v3/accesslog_pb.js'
 import { StdoutAccessLogSchema } from '../../grpc/generated/envoy/extensions/access_loggers/stream/v3/stream_pb.js'
 import { CLAIMS_NAMESPACE, REASON_KEY } from '../../ir/names.js'
+import { REFUSED_500 } from './local-reply.js'
 import { typedConfig } from './messages.js'
 
 const LINE = {
@@ -21,6 +22,7 @@ const LINE = {
   duration_ms: '%DURATION%',
   upstream: '%UPSTREAM_HOST%',
   reason: `%DYNAMIC_METADATA(${CLAIMS_NAMESPACE}:${REASON_KEY})%`,
+  refused: `%REQ(${REFUSED_500})%`,
   request_id: '%REQ(X-REQUEST-ID)%',
   trace_parent: '%REQ(TRACEPARENT)%',
 }

@@ -47,6 +47,9 @@ export const UNRESOLVED_MARK = mark(UNRESOLVED_HEADER, '1')
 const refusedHeader = (status: RefuseAction['status']): string =>
   `x-gatehouse-refused-${String(status)}`
 
+/** Header with the text of Envoy's own 500, for its access log. */
+export const REFUSED_500 = refusedHeader(500)
+
 /** Escapes text for a header value, which has a single line and in which "%" begins a substitution. */
 const headerText = (text: string): string =>
   text
