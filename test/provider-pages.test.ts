@@ -141,7 +141,11 @@ test.each(Object.entries(DISCOVERY))(
     const options = {
       ...{ apiGroup: settings.apiGroup, clusterDomain: settings.clusterDomain },
       metadataIssuer: 'Provider',
-      relayKeys: () => ({ keys: [Buffer.alloc(32).toString('base64url')], areOwn: false }),
+      relayKeys: () => ({
+        keys: [Buffer.alloc(32).toString('base64url')],
+        files: ['key'],
+        areOwn: false,
+      }),
     } as const
     const { ir } = createTranslator(options).translate(provider.resources, new Map(documents))
     const relay = ir.proc.flatMap((entry) => ('relay' in entry ? [entry.relay] : []))[0]

@@ -1,8 +1,10 @@
-// Keys that relays without a keyRef seal with, from --relay-key-file. Without the flag `run` creates one, `serve` none.
+// Keys of relays from --relay-key-file, which a keyRef may name, and which relays without a keyRef use. Without the flag
+// `run` creates one, `serve` none.
 
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
+import { basename } from 'node:path'
 import { errorText, GatehouseError } from '../errors.js'
 import type { TranslatorOptions } from '../gatewayapi/world/context.js'
 import type { RelayKeys } from '../gatewayapi/world/world.js'
@@ -52,7 +54,7 @@ export function followRelayKeys(
       const keys = await Promise.all(files.map(readKey))
       lastReason = undefined
       if (keys.join() === current.keys.join()) return
-      current = { keys, areOwn: false }
+      current = ofFiles(files, keys)
       logger.info({ files: files.length }, 'reloaded the keys of --relay-key-file')
       onChange()
     } catch (error) {
@@ -70,13 +72,19 @@ export function followRelayKeys(
   return { option: { relayKeys: () => current }, close: () => clearInterval(timer) }
 }
 
-const NO_KEYS: RelayKeys = { keys: [], areOwn: false }
+const NO_KEYS: RelayKeys = { keys: [], files: [], areOwn: false }
+
+const ofFiles = (paths: readonly string[], keys: readonly string[]): RelayKeys => ({
+  keys,
+  files: paths.map((path) => basename(path)),
+  areOwn: false,
+})
 
 function initialKeys({ command, relayKeyFile }: RelayKeySettings): RelayKeys | undefined {
-  if (relayKeyFile.length > 0) return { keys: relayKeyFile.map(readKeyAtStart), areOwn: false }
+  if (relayKeyFile.length > 0) return ofFiles(relayKeyFile, relayKeyFile.map(readKeyAtStart))
   // If each replica created its own key, none could read what another has sealed.
   if (command === 'serve') return undefined
-  return { keys: [randomBytes(KEY_BYTES).toString('base64url')], areOwn: true }
+  return { keys: [randomBytes(KEY_BYTES).toString('base64url')], files: [], areOwn: true }
 }
 
 function readKeyAtStart(file: string): string {

@@ -140,9 +140,9 @@ export const FLAGS = {
   }),
   relayKeyFile: many(readText, {
     value: 'FILE',
-    commands: SERVERS,
+    commands: [...TRANSLATORS, 'explain'],
     meaning:
-      'a key of 32 bytes for relayed logins whose policy names no keyRef; repeatable, the first seals, all open; changes are in force within seconds; run and demo make one without it',
+      'a key of 32 bytes for relayed logins, for policies whose keyRef names the file or that have no keyRef; repeatable, the first seals, all open; changes are in force within seconds; run and demo make one without it',
   }),
   requirePolicy: onOff({
     commands: ['run', 'serve', 'check', 'translate', 'explain'],

@@ -32,6 +32,7 @@ test.each<[string, string | Buffer]>([
   const relayKeyFile = [await file(name, content), await file('other', Buffer.alloc(32, 1))]
   expect(relayKeys({ command: 'serve', relayKeyFile }).relayKeys?.()).toEqual({
     keys: [BYTES.toString('base64url'), Buffer.alloc(32, 1).toString('base64url')],
+    files: [name, 'other'],
     areOwn: false,
   })
 })
@@ -52,7 +53,7 @@ describe('without a file', () => {
     const [one, two] = [1, 2].map(() =>
       relayKeys({ command: 'run', relayKeyFile: [] }).relayKeys?.(),
     )
-    expect(one).toMatchObject({ areOwn: true })
+    expect(one).toMatchObject({ files: [], areOwn: true })
     expect(Buffer.from(one?.keys[0] ?? '', 'base64url')).toHaveLength(32)
     expect(one?.keys).not.toEqual(two?.keys)
   })

@@ -1,5 +1,5 @@
-// The key of a relay is replaced in its files, without a restart: clients of the old key go on until it is retired, and
-// then register again.
+// The key of a relay is replaced in the files that its policy names, without a restart: clients of the old key go on
+// until it is retired, and then register again.
 
 import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -30,8 +30,11 @@ const readAgain = (times: number): Promise<void> =>
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'gatehouse-keys-'))
-  const files = [await put('first', OLD), await put('second', OLD)]
-  world = await startRelayStack({ flags: files.flatMap((file) => ['--relay-key-file', file]) })
+  const files = [await put('second', OLD), await put('of-others', NEW), await put('first', OLD)]
+  world = await startRelayStack({
+    flags: files.flatMap((file) => ['--relay-key-file', file]),
+    relay: { keyRef: [{ file: 'first' }, { file: 'second' }] },
+  })
 })
 
 afterAll(async () => {

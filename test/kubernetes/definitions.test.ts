@@ -43,6 +43,11 @@ const provider = (more: object = {}) => ({
 })
 const jwt = (jwtAuthentication: object) =>
   ours('ProxyPolicy', { targetRefs: [ROUTE], traffic: { jwtAuthentication } })
+const relayed = (keyRef: object) =>
+  jwt({
+    mcp: { authorizationServer: 'Relay', relay: { keyRef: [keyRef] } },
+    providers: [provider()],
+  })
 function guarded(headers: object, backendRef: object = {}) {
   const webhook = { backendRef: { name: 'hook', port: 80, ...backendRef }, headers }
   return ours('ProxyPolicy', {
@@ -102,6 +107,11 @@ const REFUSED: readonly (readonly [string, AnyObject])[] = [
   [
     'jwks: expected exactly one of remote and inline; neither is set',
     jwt({ providers: [provider({ jwks: {} })] }),
+  ],
+  ['mcp.relay.keyRef: expected exactly one of name and file', relayed({ key: 'key' })],
+  [
+    'mcp.relay.keyRef: key is the member of a Secret; a file has none',
+    relayed({ file: 'relay.key', key: 'key' }),
   ],
   [
     'jwks.remote.jwksPath is needed; only with mcp.provider IdpTwo is it derived',

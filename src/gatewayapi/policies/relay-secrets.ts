@@ -1,8 +1,8 @@
-// Reads the Secrets that a relay refers to: its sealing keys and the secret of its client at the provider.
+// Reads the Secrets and files that a relay refers to: its sealing keys and the secret of its client at the provider.
 
 import { err, ok, type Result } from '../../result.js'
 import type { Context } from '../world/context.js'
-import { keyIn } from '../world/world.js'
+import { keyIn, OWN_RELAY_KEYS } from '../world/world.js'
 
 interface SecretRef {
   readonly name: string
@@ -43,6 +43,16 @@ export function readSealingKey(
         `Secret ${namespace}/${ref.name} is not a key: expected ${KEY_BYTES} bytes, raw, hexadecimal or base64 (openssl rand -base64 32)`,
       )
     : ok(bytes.toString('base64url'))
+}
+
+/** Returns the key of a file that the operator offers; a policy cannot name any other (decision 10g). */
+export function keyOfFile({ reader }: Context, file: string): Result<string, string> {
+  const { keys = [], files = [] } = reader.read('relayKeys', OWN_RELAY_KEYS) ?? {}
+  const key = keys[files.indexOf(file)]
+  if (key === undefined) return err(`no --relay-key-file has the name ${JSON.stringify(file)}`)
+  return files.indexOf(file) === files.lastIndexOf(file)
+    ? ok(key)
+    : err(`several files of --relay-key-file have the name ${JSON.stringify(file)}`)
 }
 
 /** text: a member of a Secret, decoded as Latin-1 if it is not UTF-8. */

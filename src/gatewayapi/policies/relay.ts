@@ -11,7 +11,7 @@ import { relayTokensKey } from '../world/grouping.js'
 import { keyOf, OWN_RELAY_KEYS } from '../world/world.js'
 import type { McpSpec, ProviderSpec } from './key-sets.js'
 import { relayProvider, tokenReach } from './relay-provider.js'
-import { readSealingKey, readSecret } from './relay-secrets.js'
+import { keyOfFile, readSealingKey, readSecret } from './relay-secrets.js'
 
 export interface RelayInput {
   /** NAMESPACE/NAME of the policy. */
@@ -138,8 +138,15 @@ function sealingKeys(
     return ok({ keys: relayKeys.keys, notes: relayKeys.areOwn ? [OWN_KEY] : [] })
   }
   const keys: string[] = []
-  for (const ref of keyRef) {
-    const key = readSealingKey(context, namespace, ref)
+  for (const { name, key: member, file } of keyRef) {
+    if ((name === undefined) === (file === undefined))
+      return err('expected exactly one of name and file')
+    if (file !== undefined && member !== undefined)
+      return err('key is the member of a Secret; a file has none')
+    const key =
+      name === undefined
+        ? keyOfFile(context, file ?? '')
+        : readSealingKey(context, namespace, { name, key: member })
     if (!key.ok) return key
     keys.push(key.value)
   }

@@ -21,7 +21,7 @@ export interface TranslatorOptions {
   readonly requirePolicy?: boolean
   /** Number of buckets that a keyed rate limit has in each Envoy; default 10,000. */
   readonly rateLimitBuckets?: number
-  /** Returns the sealing keys of relays without a keyRef, once for each translation; absent: none, an error. */
+  /** Returns the sealing keys that no Secret holds, once for each translation; absent: none, an error. */
   readonly relayKeys?: () => RelayKeys
   /** Whether the resources come from a cluster: a Gateway whose GatewayClass is missing is then not Gatehouse's. */
   readonly isCluster?: boolean

@@ -59,13 +59,15 @@ export interface World {
   readonly remote: RemoteState
   /** Resolved names by host name. */
   readonly names: NameState
-  /** Sealing keys of relays without a keyRef, under OWN_RELAY_KEYS; empty: there are none. */
+  /** Sealing keys that no Secret holds, under OWN_RELAY_KEYS; empty: there are none. */
   readonly relayKeys: ReadonlyMap<string, RelayKeys>
 }
 
 export interface RelayKeys {
   /** base64url of 32 bytes each; the first seals, all open. */
   readonly keys: readonly string[]
+  /** Names of the files of the keys, without folders and in the same order; empty if areOwn. */
+  readonly files: readonly string[]
   /** Whether this process generated the keys, so that they are lost when it ends. */
   readonly areOwn: boolean
 }

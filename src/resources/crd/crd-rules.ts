@@ -180,6 +180,16 @@ export const proxyPolicyRules = (apiGroup: string): RulesByPath => ({
       message: 'jwks: expected exactly one of remote and inline; both are set',
     },
   ],
+  'traffic.jwtAuthentication.mcp.relay.keyRef.*': [
+    {
+      rule: 'has(self.name) != has(self.file)',
+      message: 'mcp.relay.keyRef: expected exactly one of name and file',
+    },
+    {
+      rule: '!has(self.file) || !has(self.key)',
+      message: 'mcp.relay.keyRef: key is the member of a Secret; a file has none',
+    },
+  ],
   'traffic.authorization.policy': [
     {
       rule: 'size(self.matchExpressions) > 0',

@@ -27,15 +27,29 @@ const secretRef = z.object({
     .meta({ example: 'key' }),
 })
 
+const keyRef = z.object({
+  name: secretRef.shape.name.optional(),
+  key: secretRef.shape.key,
+  file: z
+    .string()
+    .max(255)
+    .regex(/^[^/]+$/, 'is not the name of a file without its folder')
+    .optional()
+    .describe(
+      'Instead of a Secret, the name (without the folder) of a file of --relay-key-file. Exactly one of name and file.',
+    )
+    .meta({ example: 'relay.key', since: '0.2.0' }),
+})
+
 /** The schema of jwtAuthentication.mcp.relay. */
 export const relay = z.object({
   keyRef: z
-    .array(secretRef)
+    .array(keyRef)
     .min(1)
     .max(8)
     .optional()
     .describe(
-      'Secrets of 32 bytes each, raw, hexadecimal or base64: the first seals what clients are given, all open it. Absent: the files of --relay-key-file.',
+      'Secrets or files of 32 bytes each, raw, hexadecimal or base64: the first seals what clients are given, all open it. Absent: all files of --relay-key-file.',
     ),
   clientSecretRef: secretRef
     .optional()

@@ -177,8 +177,9 @@ const clientAuthorities = (
 const relaySecrets = ({ proxyPolicies }: Resources): readonly ObjectReference[] =>
   proxyPolicies.flatMap(({ metadata, spec }) => {
     const { keyRef = [], clientSecretRef } = spec.traffic?.jwtAuthentication?.mcp?.relay ?? {}
-    return [...keyRef, ...(clientSecretRef === undefined ? [] : [clientSecretRef])].map(
-      ({ name }) => ({ kind: 'Secret', namespace: metadata.namespace, name }) as const,
+    const refs = [...keyRef, ...(clientSecretRef === undefined ? [] : [clientSecretRef])]
+    return refs.flatMap(({ name }) =>
+      name === undefined ? [] : [{ kind: 'Secret', namespace: metadata.namespace, name } as const],
     )
   })
 
