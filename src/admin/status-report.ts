@@ -93,10 +93,10 @@ export function reportResources(
   statuses: readonly ResourceStatus[],
   problems: readonly ReadProblem[],
 ): readonly ReportedResource[] {
-  const said = new Map(statuses.map((status) => [identity(status), status]))
+  const byIdentity = new Map(statuses.map((status) => [identity(status), status]))
   const broken = groupProblems(problems)
   const all = resources.map((resource): ReportedResource => {
-    const own = said.get(identity(resource)) ?? NOTHING
+    const own = byIdentity.get(identity(resource)) ?? NOTHING
     const key = broken.size === 0 ? '' : documentKey(resource)
     const problem = broken.get(key)
     broken.delete(key)
@@ -110,13 +110,13 @@ export function reportResources(
 }
 
 /** A status without the name of its resource. */
-type Said = Pick<ResourceStatus, 'conditions' | 'open'>
+type OwnStatus = Pick<ResourceStatus, 'conditions' | 'open'>
 
-const NOTHING: Said = { conditions: [] }
+const NOTHING: OwnStatus = { conditions: [] }
 
 /** Memoised by the conditions and the resource. */
-const withStatus = (resource: ReadResource, said: Said): ReportedResource =>
-  (said.open === true ? openWith : reportedWith)(said.conditions)(resource)
+const withStatus = (resource: ReadResource, status: OwnStatus): ReportedResource =>
+  (status.open === true ? openWith : reportedWith)(status.conditions)(resource)
 
 const reportedWith = memo((conditions: readonly Condition[]) =>
   memo((resource: ReadResource) => reported(resource, NOTHING, conditions)),
@@ -127,7 +127,7 @@ const openWith = memo((conditions: readonly Condition[]) =>
 
 const reported = (
   resource: ReadResource,
-  { open }: Pick<Said, 'open'>,
+  { open }: Pick<OwnStatus, 'open'>,
   conditions: readonly Condition[],
 ): ReportedResource => ({
   ...resource,

@@ -20,7 +20,7 @@ export function clusterStatuses(
   const broken = brokenObjects(provider.problems)
   // Comparing names first avoids making a key for each of thousands of statuses.
   const names = new Set([...broken.values()].map(({ name }) => name))
-  const said = translation.statuses.map((status): ObjectStatus => {
+  const own = translation.statuses.map((status): ObjectStatus => {
     const now = names.has(status.name) ? withProblems(status, broken) : status
     if (status.kind === 'Gateway') return withRoutes(now, translation.attachedRoutes)
     if (status.kind === 'ListenerSet') return withRoutesOfSet(now, translation.attachedRoutes)
@@ -33,7 +33,7 @@ export function clusterStatuses(
     ...object,
     conditions: [invalidCondition(messages)],
   }))
-  return [...said, ...others]
+  return [...own, ...others]
 }
 
 type Named = Pick<ObjectStatus, 'kind' | 'namespace' | 'name'>
@@ -70,8 +70,10 @@ function withProblems(status: ResourceStatus, broken: Map<string, Broken>): Reso
 const enforcedStatus = memo((enforcement: Enforcement) =>
   memo((status: ResourceStatus): ObjectStatus => {
     const { isEnforced, reason, message } = enforcement
-    const said = new Map(status.conditions.map((each) => [JSON.stringify(each.ancestor), each]))
-    const added = [...said.values()].map(({ ancestor, observedGeneration }) => ({
+    const byAncestor = new Map(
+      status.conditions.map((each) => [JSON.stringify(each.ancestor), each]),
+    )
+    const added = [...byAncestor.values()].map(({ ancestor, observedGeneration }) => ({
       type: 'Enforced',
       status: isEnforced ? ('True' as const) : ('False' as const),
       ...{ reason, message },

@@ -12,7 +12,7 @@ export interface Print {
   /** Part of an answer, verbatim. */
   text(value: string): void
   /** Part of a long text and the seconds after which it arrived; uses as many lines as needed. */
-  said(seconds: number, text: string): void
+  received(seconds: number, text: string): void
   /** A JSON object, one line per member. */
   json(document: object): void
   /** A command to copy, and what it shows. */
@@ -52,7 +52,7 @@ export function createPrint(write: (text: string) => void, colour: boolean): Pri
     },
     detail: (name, value) => line(`     ${paint(DIM, name.padEnd(NAME_WIDTH))} ${value}`),
     text: (value) => line(`     ${value}`),
-    said: (seconds, text) =>
+    received: (seconds, text) =>
       linesOf(text).forEach((each, index) => {
         const time = index === 0 ? seconds.toFixed(1) : ''
         line(`     ${paint(DIM, time.padStart(4))}  ${each}`)

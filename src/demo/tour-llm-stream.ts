@@ -23,7 +23,7 @@ export async function maskedStream(url: string, model: Model, print: Print): Pro
       print.text('      (the model has said its last word)')
     }
     whole += text
-    print.said((performance.now() - began) / 1000, text.trim())
+    print.received((performance.now() - began) / 1000, text.trim())
   }
   expectMasked('the stream', whole)
 }

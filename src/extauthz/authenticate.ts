@@ -63,16 +63,16 @@ export function authenticate(
 ): Authentication | Promise<Authentication> {
   const unread = unreadToken(values)
   const unreadDigest = unread === undefined ? '' : tokenDigest(unread)
-  const known = recall(jwt, unreadDigest, context)
+  const known = findVerified(jwt, unreadDigest, context)
   if (known !== undefined) return known
   const bearer = bearerToken(values)
   context.recordStep?.({ step: 'bearer', found: bearer.type, mode: jwt.mode })
   if (bearer.type !== 'token') return withoutToken(jwt, bearer)
   const digest = bearer.token === unread ? unreadDigest : tokenDigest(bearer.token)
-  return recall(jwt, digest, context) ?? verifyNew(jwt, bearer.token, digest, context)
+  return findVerified(jwt, digest, context) ?? verifyNew(jwt, bearer.token, digest, context)
 }
 
-function recall(
+function findVerified(
   { providers }: CompiledJwt,
   digest: string,
   { nowSeconds }: AuthenticationContext,

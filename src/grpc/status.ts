@@ -51,13 +51,15 @@ export const NOT_GRPC_TEXT = Buffer.from('calls of gRPC only\n')
 
 /** Encodes the trailers after the last message. */
 export const encodeTrailers = (status: Status, details: string): Uint8Array =>
-  status === Status.OK && details === '' ? OK_TRAILERS : encodeHeaderBlock(said(status, details))
+  status === Status.OK && details === ''
+    ? OK_TRAILERS
+    : encodeHeaderBlock(statusFields(status, details))
 
 /** Encodes "Trailers-Only", a whole response without a message. */
 export const encodeTrailersOnly = (status: Status, details: string): Uint8Array =>
-  encodeHeaderBlock([...RESPONSE, ...said(status, details)])
+  encodeHeaderBlock([...RESPONSE, ...statusFields(status, details)])
 
-const said = (status: Status, details: string): readonly HeaderField[] => [
+const statusFields = (status: Status, details: string): readonly HeaderField[] => [
   ['grpc-status', String(status)],
   ...(details === '' ? [] : [['grpc-message', percentEncode(details)] as const]),
   // The encodings that the rejected message could have used.

@@ -88,10 +88,10 @@ export function staleConditions(
   own: readonly Condition[],
 ): readonly Condition[] {
   const refused = invalidCondition(messages)
-  const said = own.map((condition) =>
+  const reported = own.map((condition) =>
     isOfWhole(condition) ? refusedAs(condition, refused) : condition,
   )
-  return own.some(isOfWhole) ? said : [refused, ...said]
+  return own.some(isOfWhole) ? reported : [refused, ...reported]
 }
 
 /** Whether it is an Accepted condition of the whole resource, not of a listener alone. */

@@ -60,7 +60,7 @@ export class JsonReader {
   private isName = false
   private start = 0
   private from = 0
-  private said: string | undefined
+  private decoded: string | undefined
 
   constructor(private readonly text: string) {}
 
@@ -170,7 +170,7 @@ export class JsonReader {
     this.start = this.at
     this.expect('"')
     this.from = this.at
-    this.said = undefined
+    this.decoded = undefined
     this.state = 'string'
   }
 
@@ -189,12 +189,12 @@ export class JsonReader {
       if (code !== 0x5c) throw new Malformed('not JSON')
       this.readEscape()
     }
-    if (this.said !== undefined) this.resolve()
+    if (this.decoded !== undefined) this.resolve()
   }
 
   private readEscape(): void {
-    if (this.said === undefined) {
-      this.said = this.text.slice(this.from, this.at)
+    if (this.decoded === undefined) {
+      this.decoded = this.text.slice(this.from, this.at)
       this.from = this.at
     }
     this.at += this.text[this.at + 1] === 'u' ? 6 : 2
@@ -203,7 +203,7 @@ export class JsonReader {
   /** Decodes what has been read since the last time, and adds it to the string. */
   private resolve(): void {
     try {
-      this.said += JSON.parse(`"${this.text.slice(this.from, this.at)}"`) as string
+      this.decoded += JSON.parse(`"${this.text.slice(this.from, this.at)}"`) as string
     } catch {
       throw new Malformed('not JSON')
     }
@@ -211,9 +211,9 @@ export class JsonReader {
   }
 
   private endString(): void {
-    if (this.said !== undefined) this.resolve()
-    const value = this.said ?? this.text.slice(this.from, this.at)
-    this.said = undefined
+    if (this.decoded !== undefined) this.resolve()
+    const value = this.decoded ?? this.text.slice(this.from, this.at)
+    this.decoded = undefined
     this.at += 1
     if (!this.isName) return this.finish({ type: 'string', value, start: this.start, end: this.at })
     this.name(value)

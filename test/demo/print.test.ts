@@ -11,8 +11,8 @@ function printed(colour: boolean): string {
   print.answer(401, 'no')
   print.step('Two')
   print.detail('name', 'value')
-  print.said(0.25, 'soon')
-  print.said(12, `${'four '.repeat(17)}${'long'.repeat(21)} end`)
+  print.received(0.25, 'soon')
+  print.received(12, `${'four '.repeat(17)}${'long'.repeat(21)} end`)
   print.json({ text: 'a', list: ['b', 'c'] })
   return text
 }

@@ -123,7 +123,7 @@ const isRefusal = ({ status, reason }: ReportedCondition): boolean =>
 export function badCondition(condition: ReportedCondition): Html {
   const { type, status, reason, message, ancestor, section } = condition
   const place = [ancestor, section].filter((part) => part !== undefined).join(' ')
-  return markup`<div class="said"><code>${type}=${status}</code> <b>${reason}</b>${place === '' ? '' : ` on ${place}`}: <span class="lines">${message}</span></div>`
+  return markup`<div class="detail"><code>${type}=${status}</code> <b>${reason}</b>${place === '' ? '' : ` on ${place}`}: <span class="lines">${message}</span></div>`
 }
 
 const nacks = ({ node, connected, types }: EnvoyReport): readonly Concern[] =>

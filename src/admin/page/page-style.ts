@@ -49,7 +49,7 @@ section { margin-top: 2rem; }
 .mark.dim { background: var(--chip); }
 .chips { display: flex; flex-wrap: wrap; gap: .3rem; } .chips:not(:empty) { margin-top: .4rem; }
 .chip { background: var(--chip); border-radius: 4px; font-size: .8rem; padding: .05rem .45rem; }
-.said { margin: .2rem 0; overflow-wrap: anywhere; } .lines { white-space: pre-line; }`
+.detail { margin: .2rem 0; overflow-wrap: anywhere; } .lines { white-space: pre-line; }`
 
 const SECTIONS = `
 #summary { margin-top: 0; } #summary h2 { position: absolute; clip-path: inset(50%); height: 1px; overflow: hidden; width: 1px; }

@@ -65,7 +65,7 @@ function typeLine(state: EnvoyTypeReport): Html {
   const refused =
     nacked === undefined
       ? NO_HTML
-      : markup`<div class="said">${mark('bad', 'Refused')} ${code(nacked.version)} at ${time(nacked.at)}: <span class="lines">${nacked.message}</span></div>`
+      : markup`<div class="detail">${mark('bad', 'Refused')} ${code(nacked.version)} at ${time(nacked.at)}: <span class="lines">${nacked.message}</span></div>`
   const version =
     acked === undefined
       ? markup`<span class="dim">none yet</span>`
@@ -100,7 +100,7 @@ const remoteItem = ({ kind, url, fetchedAt, error }: RemoteReport, index: number
   row(`${index} ${kind} ${url}`, REMOTE_HEADS, [
     markup`<b>${WHAT[kind]}</b>`,
     code(url),
-    markup`${remoteState(fetchedAt, error)}${error === undefined ? NO_HTML : markup`<div class="said">${error}</div>`}`,
+    markup`${remoteState(fetchedAt, error)}${error === undefined ? NO_HTML : markup`<div class="detail">${error}</div>`}`,
     fetchedAt === undefined ? markup`<span class="bad">never fetched</span>` : time(fetchedAt),
   ])
 
@@ -163,7 +163,7 @@ const resourceItem = (resource: ReportedResource): Item =>
     markup`<span class="dim">${resource.source}</span>`,
   ])
 
-const OPEN = markup`<div class="said">${mark('bad', 'Open')} No policy decides who may use this route.</div>`
+const OPEN = markup`<div class="detail">${mark('bad', 'Open')} No policy decides who may use this route.</div>`
 
 /** A good condition shows only its name and remarks; a bad one shows all its details. */
 function conditionHtml(condition: ReportedCondition): Html {
@@ -172,6 +172,6 @@ function conditionHtml(condition: ReportedCondition): Html {
   const word = section === undefined ? type : `${section}: ${type}`
   const remarks = remarksOf(condition)
   return markup`${mark(reason === AUDIT ? 'warn' : 'good', word)} ${remarks.map(
-    (remark) => markup`<div class="said dim">${remark}</div>`,
+    (remark) => markup`<div class="detail dim">${remark}</div>`,
   )}`
 }

@@ -59,14 +59,14 @@ export function selectorProblem(selector: LabelSelector | undefined): string | u
   if (selector === undefined) return 'is missing'
   const pairs = Object.entries(selector.matchLabels)
   return (
-    pairs.map(([key, value]) => textProblem('matchLabels', key, [value])).find(isSaid) ??
+    pairs.map(([key, value]) => textProblem('matchLabels', key, [value])).find(isProblem) ??
     selector.matchExpressions
       .map((each, index) => requirementProblem(`matchExpressions[${index}]`, each))
-      .find(isSaid)
+      .find(isProblem)
   )
 }
 
-const isSaid = (problem: string | undefined): boolean => problem !== undefined
+const isProblem = (problem: string | undefined): boolean => problem !== undefined
 
 function requirementProblem(
   path: string,

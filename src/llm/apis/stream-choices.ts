@@ -69,11 +69,11 @@ function overIn(
     texts.some((text) => text.channel === `${channel} ${of}` && text.text !== '')
   const thoughts = THOUGHTS.filter((name) => speaks('content') && !speaks(name))
   // Log probabilities that are ahead of the text need not wait for more of their kind.
-  const isSaid =
+  const isAhead =
     present(choice.members.get('logprobs')) !== undefined &&
     !speaks('logprobs') &&
     texts.some(({ text }) => text !== '')
-  return [...thoughts, ...(isSaid ? ['logprobs'] : [])].map((name) => `${channel} ${name}`)
+  return [...thoughts, ...(isAhead ? ['logprobs'] : [])].map((name) => `${channel} ${name}`)
 }
 
 const THOUGHTS = ['reasoning', 'reasoning_content', 'reasoning_details', 'content thinking']

@@ -22,12 +22,12 @@ export interface HeldChannel {
   readonly isEnded: boolean
   /** Whether nothing more comes, and all may leave. */
   isDone(): boolean
-  /** Returns what a free part of the text has become. Only once for each part, unless all that was said is kept. */
+  /** Returns what a free part of the text has become. Only once for each part, unless the whole text is kept. */
   leave(start: number, part: string): string
   /** Whether something changes in this range, or so near that log probabilities could repeat it. */
   isNearChange(start: number, end: number): boolean
-  /** What was said so far, in case it is repeated; undefined: it is too long to be kept. */
-  readonly said: string | undefined
+  /** The text received so far, kept in case it is repeated; undefined: it is too long to be kept. */
+  readonly received: string | undefined
 }
 
 export interface ChannelForm {
@@ -46,7 +46,7 @@ export const createHeldChannel = (speaker: Speaker, form: ChannelForm): HeldChan
 class Channel implements HeldChannel {
   readonly text: HeldText
   isEnded = false
-  said: string | undefined = ''
+  received: string | undefined = ''
   private free = 0
   private edits: TextEdit[] = []
   private ahead: Release['ahead'] = []
@@ -60,8 +60,10 @@ class Channel implements HeldChannel {
 
   push(more: string): void {
     this.text.push(more)
-    this.said =
-      this.said !== undefined && this.form.mayKeep(more.length) ? this.said + more : undefined
+    this.received =
+      this.received !== undefined && this.form.mayKeep(more.length)
+        ? this.received + more
+        : undefined
   }
 
   end(): void {
@@ -84,7 +86,7 @@ class Channel implements HeldChannel {
   leave(start: number, part: string): string {
     const upTo = start + part.length
     const now = edited(part, start, this.edits, this.isEnded && upTo === this.text.length)
-    if (this.said === undefined)
+    if (this.received === undefined)
       this.edits = this.edits.filter((edit) => edit.end + this.form.holdBack >= upTo)
     return now
   }

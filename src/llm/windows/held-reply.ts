@@ -5,7 +5,7 @@ import { Pace, PIECE, piecesOf, unitsOf, type Work } from '../../turns.js'
 import { type EventFrame, withData } from '../framing/frame.js'
 import { endedBy, rewriteEvent, type StreamEvent } from '../text/stream-event.js'
 import type { HeldChannel } from './held-channel.js'
-import { MOST_CHANNELS, ReplyChannels, type ReplyForm, type SaidPiece } from './reply-channels.js'
+import { MOST_CHANNELS, ReplyChannels, type ReplyForm, type PlacedPiece } from './reply-channels.js'
 
 export interface HeldReply {
   /** event: what the frame's data says; absent: nothing that is to be shown. */
@@ -45,8 +45,8 @@ interface Item {
   readonly frame: EventFrame
   readonly event: StreamEvent | undefined
   readonly ends: StreamEvent['ends']
-  readonly pieces: readonly (SaidPiece | undefined)[]
-  readonly repeats: readonly (SaidPiece | undefined)[]
+  readonly pieces: readonly (PlacedPiece | undefined)[]
+  readonly repeats: readonly (PlacedPiece | undefined)[]
   /** What leaves; set when all of it is free and only the watch keeps it. */
   now?: string
 }
@@ -208,9 +208,9 @@ class HeldFrames implements HeldReply {
       yield* this.watch.left(left, pace)
     }
     const emptied = [...pieces, ...repeats].flatMap((wait) => {
-      if (wait?.said.echoes === undefined) return []
-      const { channel, start, said } = wait
-      return channel.isNearChange(start, start + said.text.length) ? (said.echoes ?? []) : []
+      if (wait?.piece.echoes === undefined) return []
+      const { channel, start, piece } = wait
+      return channel.isNearChange(start, start + piece.text.length) ? (piece.echoes ?? []) : []
     })
     const data = yield* rewriteEvent(event, { pieces: pieceTexts, repeats: repeatTexts, emptied })
     if (data === event.json.text) return frame.raw
@@ -236,8 +236,8 @@ function* sendAll(text: string, send: (text: string) => void, pace: Pace): Work<
 function* textsOf(all: Item['pieces'], pace: Pace): Work<(string | undefined)[]> {
   const texts: (string | undefined)[] = []
   for (const wait of all) {
-    if (pace.isDue(unitsOf(wait?.said.text.length ?? 0))) yield
-    texts.push(wait?.channel.leave(wait.start, wait.said.text))
+    if (pace.isDue(unitsOf(wait?.piece.text.length ?? 0))) yield
+    texts.push(wait?.channel.leave(wait.start, wait.piece.text))
   }
   return texts
 }
@@ -254,8 +254,8 @@ function claimsOf({ api, pieces, ends }: StreamEvent): (end: string) => boolean 
 const isFree = ({ pieces, repeats }: Item): boolean =>
   pieces.every(isFreePiece) && repeats.every(isFreePiece)
 
-function isFreePiece(wait: SaidPiece | undefined): boolean {
+function isFreePiece(wait: PlacedPiece | undefined): boolean {
   if (wait === undefined) return true
-  const { said, channel, start } = wait
-  return channel.isFree(start + said.text.length + (said.isAhead ? 1 : 0)) || channel.isDone()
+  const { piece, channel, start } = wait
+  return channel.isFree(start + piece.text.length + (piece.isAhead ? 1 : 0)) || channel.isDone()
 }

@@ -13,8 +13,8 @@ export interface ReplyForm {
 }
 
 /** A place of an event, and the text that it is a part of. */
-export interface SaidPiece {
-  readonly said: Piece | Repeat
+export interface PlacedPiece {
+  readonly piece: Piece | Repeat
   readonly channel: HeldChannel
   /** Offset of the place in the text. */
   readonly start: number
@@ -34,7 +34,7 @@ export class ReplyChannels {
   constructor(private readonly form: ReplyForm) {}
 
   /** undefined: it is not shown. text: what it says now. */
-  piece(piece: Piece, text = piece.text): SaidPiece | undefined {
+  piece(piece: Piece, text = piece.text): PlacedPiece | undefined {
     if (!this.isShown(piece)) return undefined
     let channel = this.named.get(piece.channel)
     if (channel === undefined || channel.isEnded) {
@@ -46,19 +46,19 @@ export class ReplyChannels {
     }
     const { length: start } = channel.text
     channel.push(text)
-    return { said: piece, channel, start }
+    return { piece, channel, start }
   }
 
-  repeat(repeat: Repeat, text = repeat.text): SaidPiece | undefined {
+  repeat(repeat: Repeat, text = repeat.text): PlacedPiece | undefined {
     if (!this.isShown(repeat)) return undefined
     const known = this.named.get(repeat.channel)
-    if (known?.said === text) return { said: repeat, channel: known, start: 0 }
+    if (known?.received === text) return { piece: repeat, channel: known, start: 0 }
     const channel = this.open(repeat, true)
     channel.push(text)
     channel.end()
     if (known === undefined) this.named.set(repeat.channel, channel)
     else this.nameless.add(channel)
-    return { said: repeat, channel, start: 0 }
+    return { piece: repeat, channel, start: 0 }
   }
 
   /** Ends the channels that these ends name, except those in but. */
@@ -89,12 +89,12 @@ export class ReplyChannels {
     return shows === 'everything' || (shows === 'texts' && kind === 'text')
   }
 
-  private open(said: Piece | Repeat, isWhole: boolean): HeldChannel {
+  private open(speaker: Piece | Repeat, isWhole: boolean): HeldChannel {
     const { holdBack, maxSize } = this.form
     const mayKeep = (length: number): boolean => {
       this.kept += length
       return this.kept <= maxSize
     }
-    return createHeldChannel(said, { holdBack, isWhole, mayKeep })
+    return createHeldChannel(speaker, { holdBack, isWhole, mayKeep })
   }
 }

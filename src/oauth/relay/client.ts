@@ -40,8 +40,8 @@ export function registerClient(
   const hasName = typeof name === 'string' && name !== ''
   // The id must be unique (RFC 7591 section 3.2.1): consent for another client must not count for this one.
   const own = { i: issuedAt, r: vault.nonce() }
-  const said = { u: uris as Json, ...(hasName ? { n: name } : {}), ...own }
-  const payload = Buffer.from(JSON.stringify(said)).toString('base64url')
+  const fields = { u: uris as Json, ...(hasName ? { n: name } : {}), ...own }
+  const payload = Buffer.from(JSON.stringify(fields)).toString('base64url')
   const id = `${PREFIX}.${payload}.${vault.sign('client', payload)}`
   if (id.length > MAX_ID)
     return refused('invalid_client_metadata', 'the names and redirect URIs are too long together')
@@ -100,9 +100,9 @@ export function openClientId(
   const [prefix, payload = '', signature = '', more] = id.split('.')
   if (id.length > MAX_ID || prefix !== PREFIX || more !== undefined) return undefined
   if (!vault.isSigned('client', payload, signature)) return undefined
-  const said = parseJson(Buffer.from(payload, 'base64url'))
-  if (!isJsonObject(said)) return undefined
-  const { u: redirectUris, n: name, i: issuedAt } = said
+  const fields = parseJson(Buffer.from(payload, 'base64url'))
+  if (!isJsonObject(fields)) return undefined
+  const { u: redirectUris, n: name, i: issuedAt } = fields
   if (!isRedirectUris(redirectUris) || typeof issuedAt !== 'number') return undefined
   const age = now - issuedAt * 1000
   if (age < -LEEWAY_MS || age >= clientLifetimeMs) return undefined

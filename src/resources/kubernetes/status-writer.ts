@@ -36,7 +36,7 @@ export interface ObjectStatus extends StatusContent {
 
 export interface StatusWriter {
   /** Sets all wanted statuses. */
-  update(said: readonly ObjectStatus[]): void
+  update(statuses: readonly ObjectStatus[]): void
   /** Marks a new or replaced object: the next update compares its status even if the wanted one is unchanged. */
   touched(key: string): void
   /** Compares the status of an object again after a change of the status: another writer may have overwritten it. */
@@ -59,13 +59,13 @@ class Writer implements StatusWriter {
   readonly #controllerName: string
   readonly #paths: StatusPaths
   readonly #wanted = new Map<string, ObjectStatus>()
-  #said: readonly ObjectStatus[] = []
+  #statuses: readonly ObjectStatus[] = []
   /** Keys of statuses and objects that changed since the last comparison. */
   readonly #touched = new Set<string>()
   /** What was compared last, as thousands stay the same at every change. */
-  readonly #looked = new Map<
+  readonly #compared = new Map<
     string,
-    { readonly object: JsonObject; readonly said: StatusContent }
+    { readonly object: JsonObject; readonly wanted: StatusContent }
   >()
   readonly #queue = new Set<string>()
   readonly #running = new Set<Promise<void>>()
@@ -89,9 +89,9 @@ class Writer implements StatusWriter {
     })
   }
 
-  update(said: readonly ObjectStatus[]): void {
-    const { removed, added } = differences(this.#said, said)
-    this.#said = said
+  update(statuses: readonly ObjectStatus[]): void {
+    const { removed, added } = differences(this.#statuses, statuses)
+    this.#statuses = statuses
     const withAddresses = new Set<string>()
     for (const each of removed) {
       if (this.#wanted.get(keyOf(each))?.addresses?.length) withAddresses.add(keyOf(each))
@@ -104,7 +104,7 @@ class Writer implements StatusWriter {
       this.#wanted.set(keyOf(each), isLeft ? { ...each, addresses: [] } : each)
       this.#touched.add(keyOf(each))
     }
-    this.#lookAtTouched()
+    this.#compareTouched()
   }
 
   touched(key: string): void {
@@ -112,17 +112,17 @@ class Writer implements StatusWriter {
   }
 
   changed(key: string): void {
-    const said = this.#wanted.get(key)
-    if (said === undefined || !this.#options.mayWrite()) return
-    this.#lookAt(key, said)
+    const wanted = this.#wanted.get(key)
+    if (wanted === undefined || !this.#options.mayWrite()) return
+    this.#compare(key, wanted)
     this.#pump()
   }
 
   refresh(): void {
-    for (const keys of [this.#looked.keys(), this.#wanted.keys()])
+    for (const keys of [this.#compared.keys(), this.#wanted.keys()])
       for (const key of keys) this.#touched.add(key)
-    this.#looked.clear()
-    this.#lookAtTouched()
+    this.#compared.clear()
+    this.#compareTouched()
   }
 
   async close(): Promise<void> {
@@ -136,35 +136,35 @@ class Writer implements StatusWriter {
    * Compares the touched keys, some now and the others in later turns. A replica that may not write keeps them, as it may
    * have to write later.
    */
-  #lookAtTouched(): void {
+  #compareTouched(): void {
     clearImmediate(this.#next)
     this.#next = undefined
     if (this.#closed || !this.#options.mayWrite()) return
     let compared = 0
     for (const key of this.#touched) {
       if (compared === COMPARED_PER_TURN) {
-        this.#next = setImmediate(() => this.#lookAtTouched())
+        this.#next = setImmediate(() => this.#compareTouched())
         break
       }
       compared += 1
       this.#touched.delete(key)
-      const said = this.#wanted.get(key)
-      if (said !== undefined) this.#lookAt(key, said)
-      else if (this.#looked.delete(key)) this.#retries.forget(key)
+      const wanted = this.#wanted.get(key)
+      if (wanted !== undefined) this.#compare(key, wanted)
+      else if (this.#compared.delete(key)) this.#retries.forget(key)
     }
     this.#pump()
   }
 
-  #lookAt(key: string, said: ObjectStatus): void {
+  #compare(key: string, wanted: ObjectStatus): void {
     const object = this.#options.raw(key)
     if (object === undefined) return
-    const before = this.#looked.get(key)
-    const saysNothingNew = before !== undefined && saysTheSame(before.said, said)
-    if (saysNothingNew && before.object === object) return
-    this.#looked.set(key, { object, said })
-    if (this.#statusFor(object, said) === undefined) return
+    const before = this.#compared.get(key)
+    const isUnchanged = before !== undefined && isSameStatus(before.wanted, wanted)
+    if (isUnchanged && before.object === object) return
+    this.#compared.set(key, { object, wanted })
+    if (this.#statusFor(object, wanted) === undefined) return
     // Overwritten, or the watch still shows the state before the last write.
-    if (saysNothingNew && generationOf(before.object) === generationOf(object)) {
+    if (isUnchanged && generationOf(before.object) === generationOf(object)) {
       if (!this.#queue.has(key)) this.#retries.later(key)
       return
     }
@@ -183,14 +183,14 @@ class Writer implements StatusWriter {
   }
 
   #begin(key: string): void {
-    const said = this.#wanted.get(key)
-    if (said === undefined) {
+    const wanted = this.#wanted.get(key)
+    if (wanted === undefined) {
       this.#retries.forget(key)
       return
     }
-    const work = this.#write(key, said)
+    const work = this.#write(key, wanted)
       .then(() => this.#retries.written(key))
-      .catch((error: unknown) => this.#failed(key, said, error))
+      .catch((error: unknown) => this.#failed(key, wanted, error))
       .finally(() => {
         this.#running.delete(work)
         this.#pump()
@@ -198,34 +198,34 @@ class Writer implements StatusWriter {
     this.#running.add(work)
   }
 
-  async #write(key: string, said: ObjectStatus): Promise<void> {
-    const kind = this.#kinds.get(said.kind)
+  async #write(key: string, wanted: ObjectStatus): Promise<void> {
+    const kind = this.#kinds.get(wanted.kind)
     const object = this.#options.raw(key)
     if (kind === undefined || object === undefined) return
-    const status = this.#statusFor(object, said)
+    const status = this.#statusFor(object, wanted)
     if (status === undefined) return
-    const { apiVersion, path } = await this.#paths.of(kind, said)
+    const { apiVersion, path } = await this.#paths.of(kind, wanted)
     const body = { ...object, apiVersion, kind: kind.kind, metadata: metadataOf(object), status }
     const answer = await this.#options.client.call('PUT', path, body)
     this.#options.adopt(key, object, jsonOf(trim(answer)))
   }
 
-  #failed(key: string, said: ObjectStatus, error: unknown): void {
+  #failed(key: string, wanted: ObjectStatus, error: unknown): void {
     const status = error instanceof KubernetesError ? error.status : undefined
     // The object no longer exists, or its kind is served in another version now.
     if (status === 404) this.#paths.clear()
     // On a conflict the watch delivers the changed object.
     else if (status !== 409) {
       const message = errorText(error)
-      const who = said.namespace === '' ? said.name : `${said.namespace}/${said.name}`
-      this.#options.onWarning(`the status of ${said.kind} ${who} cannot be written: ${message}`)
+      const who = wanted.namespace === '' ? wanted.name : `${wanted.namespace}/${wanted.name}`
+      this.#options.onWarning(`the status of ${wanted.kind} ${who} cannot be written: ${message}`)
     }
     this.#isResting = true
     this.#retries.later(key)
   }
 
-  #statusFor(object: JsonObject, said: ObjectStatus): JsonObject | undefined {
-    return statusFor(object, said, { controllerName: this.#controllerName, now: timeNow() })
+  #statusFor(object: JsonObject, wanted: ObjectStatus): JsonObject | undefined {
+    return statusFor(object, wanted, { controllerName: this.#controllerName, now: timeNow() })
   }
 }
 
@@ -265,7 +265,7 @@ class StatusPaths {
 const keyOf = memo(({ kind, namespace, name }: ObjectStatus) => resourceKey(kind, namespace, name))
 
 /** Whether both statuses are equal. Equal conditions are one object; counts of attached routes are new each time. */
-const saysTheSame = (a: StatusContent, b: StatusContent): boolean =>
+const isSameStatus = (a: StatusContent, b: StatusContent): boolean =>
   a.conditions === b.conditions &&
   isDeepStrictEqual(a.attachedRoutes, b.attachedRoutes) &&
   isDeepStrictEqual(a.addresses, b.addresses)

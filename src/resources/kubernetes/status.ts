@@ -28,14 +28,14 @@ export interface StatusContext {
 /** Returns the new status; undefined if the object has it already or its kind has none. */
 export function statusFor(
   object: JsonObject,
-  said: StatusContent,
+  wanted: StatusContent,
   context: StatusContext,
 ): JsonObject | undefined {
   const before = objectOf(object['status'])
-  const after = writerOf(said.kind)?.(
+  const after = writerOf(wanted.kind)?.(
     object,
     before,
-    { ...said, conditions: observed(object, said) },
+    { ...wanted, conditions: observed(object, wanted) },
     context,
   )
   return after === undefined || isSame(before, after) ? undefined : after
@@ -52,7 +52,7 @@ function observed({ metadata }: JsonObject, { conditions }: StatusContent): read
 type Writer = (
   object: JsonObject,
   before: JsonObject,
-  said: StatusContent,
+  wanted: StatusContent,
   context: StatusContext,
 ) => JsonObject | undefined
 
@@ -73,16 +73,16 @@ const ownConditions: Writer = (_, before, { conditions }, context) =>
     ? undefined
     : { ...before, conditions: merged(before['conditions'], conditions, context) }
 
-const classStatus: Writer = (object, before, said, context) => {
-  const status = ownConditions(object, before, said, context)
-  const { supportedFeatures } = said
+const classStatus: Writer = (object, before, wanted, context) => {
+  const status = ownConditions(object, before, wanted, context)
+  const { supportedFeatures } = wanted
   return status === undefined || supportedFeatures === undefined
     ? status
     : { ...status, supportedFeatures: supportedFeatures.map((name) => ({ name })) }
 }
 
-const gatewayStatus: Writer = (object, before, said, context) => {
-  const { conditions, attachedRoutes, addresses, attachedListenerSets } = said
+const gatewayStatus: Writer = (object, before, wanted, context) => {
+  const { conditions, attachedRoutes, addresses, attachedListenerSets } = wanted
   if (conditions.length === 0) return undefined
   const listeners = groupedBy(
     conditions.filter(({ section }) => section !== undefined),
