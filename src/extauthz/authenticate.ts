@@ -16,6 +16,7 @@ import type { CompiledProvider } from './provider.js'
 import type { RecordStep, TokenHeader } from './record-step.js'
 import { type RememberedToken, tokenDigest } from './token-memory.js'
 
+/** Why a token is not valid. */
 export type TokenFault =
   | ClaimsFault
   | 'malformed-header'
@@ -24,6 +25,7 @@ export type TokenFault =
   | 'unknown-key'
   | 'bad-signature'
 
+/** The result of authenticating a request. */
 export type Authentication =
   | { readonly type: 'verified'; readonly token: RememberedToken }
   /** Proceeds without claims. */
@@ -40,6 +42,7 @@ const NO_TOKEN: Authentication = { type: 'no-token' }
 const UNAVAILABLE: Authentication = { type: 'unavailable' }
 const UNANSWERED: Authentication = { type: 'unanswered' }
 
+/** What authentication needs beside the token. */
 export interface AuthenticationContext {
   readonly nowSeconds: number
   /** Undefined in servers. */

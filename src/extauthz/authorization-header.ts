@@ -1,5 +1,6 @@
 // Extracts the one bearer token from the values of the Authorization header (RFC 6750 section 2.1, decision 5).
 
+/** What the Authorization headers of a request hold. */
 export type BearerToken =
   | { readonly type: 'none' }
   /** Not yet parsed. */

@@ -33,6 +33,7 @@ import type { RecordStep } from './record-step.js'
 import type { RememberedToken } from './token-memory.js'
 import { type CompiledValues, computeValues, type ValuesForEnvoy } from './values-for-envoy.js'
 
+/** A request with its verified token and the address that it came from. */
 export interface Caller {
   readonly request: CheckRequest
   /** undefined: the route does not authenticate, or the request is anonymous. */
@@ -40,6 +41,7 @@ export interface Caller {
   readonly source: Attributes['source']
 }
 
+/** Evaluates the rules of an entry. Returns a promise only if a body is read in slices or waits for its turn. */
 export function authorizeRequest(
   context: CheckContext,
   entry: CompiledEntry,

@@ -14,6 +14,7 @@ import { type CompiledProvider, type CompiledProviders, countUses, providerOf } 
 import { DEFAULT_REMEMBERED_TOKENS } from './token-memory.js'
 import { type CompiledValues, compileValues } from './values-for-envoy.js'
 
+/** Compiled entries by key. */
 export interface AuthzTable {
   /** undefined: the key is unknown, and the request is denied. */
   get(key: string): CompiledEntry | undefined
@@ -28,6 +29,7 @@ interface CompiledParts {
   readonly providers: CompiledProviders
 }
 
+/** An entry of the model with its compiled keys and expressions. */
 export interface CompiledEntry {
   readonly entry: AuthzEntry
   readonly jwt?: CompiledJwt
@@ -45,6 +47,7 @@ export interface CompiledEntry {
   readonly audit?: CompiledEntry
 }
 
+/** The compiled jwtAuthentication of an entry. */
 export interface CompiledJwt {
   readonly mode: JwtAuthentication['mode']
   readonly forwardToken: boolean

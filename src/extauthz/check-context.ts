@@ -11,6 +11,7 @@ import type { BodyLine } from './body-line.js'
 import type { FreshKeysOptions, KeyLookUps } from './fresh-keys.js'
 import type { RecordStep } from './record-step.js'
 
+/** The metrics that checks update. */
 export interface CheckMetrics {
   /** route: NAMESPACE/NAME, or "unknown" when no entry was found. reason: a Reason of decision.ts. */
   observe(route: string, decision: 'allow' | 'deny', reason: string, seconds: number): void
@@ -18,6 +19,7 @@ export interface CheckMetrics {
   audited(route: string, decision: 'allow' | 'deny', reason: string): void
 }
 
+/** What the check service is created with. */
 export interface CheckOptions extends FreshKeysOptions {
   /** isUnfilled: nothing was read yet. */
   readonly table: () => Pick<AuthzTable, 'get'> & { readonly isUnfilled?: boolean }
@@ -42,6 +44,7 @@ export interface CheckCall {
   metadata?(name: string): readonly string[]
 }
 
+/** State that all checks of a process share. */
 export interface CheckContext {
   readonly options: CheckOptions
   /** Limit for log lines that clients can cause. */

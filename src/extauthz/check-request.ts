@@ -16,6 +16,7 @@ export interface CheckEnvelope {
   readonly sources: readonly Range[]
 }
 
+/** The fields of a request that a decision may need. */
 export interface CheckRequest {
   readonly method: string
   /** Includes the query. */
@@ -32,6 +33,7 @@ export interface CheckRequest {
 
 type Headers = Map<string, string | readonly string[]>
 
+/** The client that sent a request, as Envoy determined it. */
 export interface CheckSource {
   readonly address: string
   readonly port: number

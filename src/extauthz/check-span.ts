@@ -22,6 +22,7 @@ const HEADERS = new HeaderNames([
   ...['mcp-method', 'mcp-name', 'mcp-protocol-version'],
 ])
 
+/** A request and its call, as received. */
 export interface CheckedRequest {
   /** The CheckRequest. */
   readonly bytes: Buffer

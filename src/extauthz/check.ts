@@ -16,6 +16,7 @@ import { logDecision, logUnknown } from './decision-line.js'
 import { KeyLookUps } from './fresh-keys.js'
 import { type ProbeRefusal, probeRefusal } from './probe-refusal.js'
 
+/** Checks one encoded CheckRequest and returns the encoded CheckResponse. */
 export type Check = (bytes: Buffer, call: CheckCall) => Uint8Array | Promise<Uint8Array>
 
 /** The check gives an encoded CheckResponse; a promise only to fetch a key, use a large key or read a long body. */

@@ -6,6 +6,7 @@ import type { Json, JsonObject } from '../ir/json.js'
 import { decodeUtf8 } from '../utf8.js'
 import { type Jws, parseObject } from './jws.js'
 
+/** Why the claims of a token are not valid. */
 export type ClaimsFault =
   | 'malformed-claims'
   | 'wrong-type'
@@ -71,6 +72,7 @@ function isPlain(value: Json, depth: number): boolean {
 export const claim = (claims: JsonObject, name: string): Json | undefined =>
   Object.hasOwn(claims, name) ? claims[name] : undefined
 
+/** What a provider requires of claims. */
 export interface ClaimsRules {
   readonly issuer: string
   /** Empty: aud is not checked. */

@@ -42,6 +42,7 @@ export interface Decided {
   readonly call?: CheckCall
 }
 
+/** Logs a decision, if the settings of the decision log call for a line. */
 export function logDecision(
   log: DecisionLog,
   decided: Decided,
@@ -139,6 +140,7 @@ function unverifiedClaims({ headers }: CheckRequest): JsonObject | undefined {
   return jws && readClaims(jws)?.json
 }
 
+/** The policy and the rule that decided. */
 export interface DecidingPlace extends Partial<PolicySource> {
   /** As the policy writes it, e.g. "matchExpressions[1]". */
   readonly rule?: string

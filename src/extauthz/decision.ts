@@ -43,8 +43,10 @@ export type Reason =
   | RuleFault
   | PathFault
 
+/** The answer to a Check: allow, or a reply to the client. */
 export type Decision = Refusal | Allowed
 
+/** A request that may pass. */
 export interface Allowed {
   readonly type: 'allow'
   readonly reason: Reason
@@ -58,6 +60,7 @@ export interface Allowed {
   readonly mcp?: McpRequest
 }
 
+/** A request that is answered instead of passed on. */
 export interface Refusal {
   readonly type: 'reply'
   readonly reason: Reason
@@ -77,6 +80,7 @@ export interface RefusedBy {
   readonly mcp?: McpRequest | undefined
 }
 
+/** The HTTP reply of a refusal. */
 export interface CheckReply {
   readonly status: 400 | 401 | 403 | 413 | 500 | 503
   readonly headers: readonly (readonly [name: string, value: string])[]
@@ -138,10 +142,12 @@ const refusal = (reason: Reason, answer: CheckReply): Refusal => ({
   reply: answer,
 })
 
+/** Denies a path that is not one of the entry. */
 export function refusePath(fault: PathFault, readsMcp: boolean): Decision {
   if (fault !== 'path-trick') return refusal(fault, FORBIDDEN)
   return refusal(fault, readsMcp ? BAD_MCP_PATH : BAD_PATH)
 }
+/** Denies a request from an origin that is not allowed. */
 export const refuseOrigin: Decision = refusal('origin-not-allowed', FOREIGN_ORIGIN)
 /** id: of the message that is denied, which clients look for in the body; absent: not a request of MCP. */
 export const refuseByRule = (fault: RuleFault, id?: MessageId): Refusal =>
@@ -178,10 +184,13 @@ export function refuseScopes(
 
 /** For audits: with a policy of mode Enforce, Envoy itself answers. */
 export const refuseTooLarge: Decision = refusal('body-too-large', TOO_LARGE)
+/** Denies every request of a route whose policy does not compile. */
 export const refuseBroken: Decision = refusal('broken-policy', BROKEN)
+/** Denies every request of a route that requires a policy and has none. */
 export const refuseWithoutPolicy: Decision = refusal('no-policy', NO_POLICY)
 /** A 503, since the provider may have just begun to use the token's key. */
 export const refuseUnanswered: Decision = refusal('key-not-looked-up', NOT_LOOKED_UP)
+/** Denies a request while the key set of its provider was never fetched. */
 export const refuseWithoutKeys: Decision = refusal('key-set-unavailable', NO_KEYS)
 
 /** Fails closed: the check has no route that is known, is malformed or late, or failed itself. */

@@ -13,6 +13,7 @@ export interface KeySetFetch {
   readonly isOlder: boolean
 }
 
+/** Access to the key sets of the remote store. */
 export interface FreshKeysOptions {
   /** Resolves with the current fetch, or else the next one, once its result is in the table. */
   readonly refetchKeySet: (id: string) => Promise<KeySetFetch>
@@ -33,6 +34,7 @@ export interface KeyRequest {
   readonly hasKey: (jwt: CompiledJwt) => boolean
 }
 
+/** The result of looking up a key at its provider. */
 export type FreshKeys =
   /** A configuration has the key. */
   | { readonly type: 'found'; readonly jwt: CompiledJwt }
@@ -52,6 +54,7 @@ const MAX_WAITING = 1000
 const UNKNOWN: FreshKeys = { type: 'unknown' }
 const UNANSWERED: FreshKeys = { type: 'unanswered' }
 
+/** Look-ups of unknown keys, and the keys that providers lack. */
 export class KeyLookUps {
   /** Number of answers and time at which a key was found unknown, by key set and key. */
   private readonly unknown = new Map<string, { readonly answers: number; readonly at: number }>()

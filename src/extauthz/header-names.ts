@@ -8,6 +8,7 @@ interface Name {
   readonly bytes: Buffer
 }
 
+/** A set of header names that is searched with bytes. */
 export class HeaderNames {
   private readonly byLength: (Name[] | undefined)[] = []
 

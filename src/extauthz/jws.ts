@@ -5,6 +5,7 @@ import type { Json, JsonObject } from '../ir/json.js'
 import type { SignatureAlgorithm } from '../oauth/key-set.js'
 import { decodeUtf8 } from '../utf8.js'
 
+/** A parsed token in the compact form. */
 export interface Jws {
   /** As received: header.payload.signature. */
   readonly token: string

@@ -4,6 +4,7 @@ import { Budget, spending } from '../cel/budget.js'
 import { matchesWhole } from '../cel/patterns.js'
 import type { PathMatch } from '../ir/route.js'
 
+/** Why a path does not belong to an entry. */
 export type PathFault = 'path-trick' | 'path-mismatch'
 
 /** path: with or without a query. undefined: the path is acceptable. */

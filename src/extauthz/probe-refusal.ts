@@ -7,6 +7,7 @@ import { type CheckEnvelope, readCheckRequest } from './check-request.js'
 import { type Refusal, refuseProbe } from './decision.js'
 import { HeaderNames } from './header-names.js'
 
+/** The refusal of a probe. */
 export interface ProbeRefusal {
   readonly refusal: Refusal
   /** Whether the probe is a replica's own. */

@@ -12,6 +12,7 @@ import type { ClaimsRules } from './claims.js'
 import type { VerificationKey } from './jws.js'
 import { TokenMemory } from './token-memory.js'
 
+/** An identity provider with its imported keys. */
 export interface CompiledProvider extends ClaimsRules {
   readonly source: KeySource
   /** Absent: the key set was never fetched (decision 1). */
@@ -28,6 +29,7 @@ export type CompiledProviders = PersistentMap<{
   readonly uses: number
 }>
 
+/** Returns the compiled form of a provider; undefined: it is not among them. */
 export const providerOf = (
   providers: CompiledProviders,
   provider: JwtProvider,
@@ -67,6 +69,7 @@ function buildProvider(
   }
 }
 
+/** Imports the usable keys of a key set; the others are left out. */
 export const importKeys = (jwks: JsonObject): readonly VerificationKey[] =>
   describeKeySet(jwks).usable.flatMap(importKey)
 

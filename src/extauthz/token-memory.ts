@@ -6,6 +6,7 @@ import type { CompiledRules, RuleVerdict } from '../rules/judge.js'
 import { Claims } from './claims.js'
 import type { CompiledValues, ValuesForEnvoy } from './values-for-envoy.js'
 
+/** A verified token that is remembered. */
 export interface RememberedToken {
   readonly claims: Claims
   /** Seconds since the epoch, including leeway. */
@@ -32,6 +33,7 @@ export const DEFAULT_REMEMBERED_TOKENS = 40_000
 const BYTES_PER_TOKEN = 1024
 const LONGEST_TOKEN = 16 * 1024
 
+/** Returns the key under which a token is remembered. */
 export const tokenDigest = (token: string): string => hash('sha256', token, 'base64')
 
 /** A token, linked to those used before and after it. */

@@ -9,6 +9,7 @@ import type { AuthzEntry } from '../ir/authz-entry.js'
 import { limitName } from '../ir/names.js'
 import type { HeaderExpression } from '../ir/transformation.js'
 
+/** Compiled expressions for headers and limit keys. */
 export interface CompiledValues {
   readonly limitKeys: readonly Named[]
   readonly requestSet: readonly Named[]
@@ -30,6 +31,7 @@ interface Named {
 
 type Field = readonly [name: string, value: string]
 
+/** Computed headers and limit keys of one request. */
 export interface ValuesForEnvoy {
   /** Hashed keys by limitName(); absent: no limit has a key. */
   readonly limitKeys?: Readonly<Record<string, string>>

@@ -25,9 +25,11 @@ import {
   type GuardAudit,
 } from './webhook/compiled-guard.js'
 
+/** What ext_proc does on a route. */
 export type CompiledProcEntry =
   WellKnownEntry | Guard | GuardAudit | CompiledLists | McpGuard | McpGuardAudit
 
+/** Compiled entries by key. */
 export interface ProcTable {
   /** Returns the entry for a key. undefined: no such route; the stream ends with an error. */
   get(key: string): CompiledProcEntry | undefined

@@ -32,6 +32,7 @@ import type { GuardDeps } from './webhook/ask-webhooks.js'
 import { createBudgetLog } from './webhook/refusal-log.js'
 import { createWellKnownProcessor, type WellKnownDeps } from './well-known/well-known-processor.js'
 
+/** What the ExternalProcessor service is created with. */
 export interface ProcessServiceDeps {
   table(): Pick<ProcTable, 'get'>
   readonly callRemote: CallRemote
@@ -64,6 +65,7 @@ export interface ProcessServiceDeps {
  */
 const MAX_REGISTRATIONS = 64
 
+/** Creates the ExternalProcessor service. */
 export function createProcessService(deps: ProcessServiceDeps): GrpcService {
   const streams = createOpenStreams()
   const limit = createLogLimit(() => deps.now())

@@ -6,6 +6,7 @@ import { createServer as createTlsServer, TLSSocket } from 'node:tls'
 import type { Certificates } from './certificates.js'
 import type { Peer } from './peer.js'
 
+/** What an acceptor is created with. */
 export interface AcceptorOptions {
   /** How its sockets are connected. */
   readonly type: Peer['type']
@@ -14,6 +15,7 @@ export interface AcceptorOptions {
   onConnection(socket: Socket, peer: Peer): void
 }
 
+/** Accepts sockets and performs TLS handshakes. */
 export interface Acceptor {
   /** Accepts a socket from which nothing has been read yet. */
   accept(socket: Socket): void
@@ -23,6 +25,7 @@ export interface Acceptor {
 
 const HANDSHAKE_MS = 10_000
 
+/** Creates an acceptor, with TLS if there are certificates. */
 export function createAcceptor(options: AcceptorOptions): Acceptor {
   const { type, certificates } = options
   const sockets = new Set<Socket>()

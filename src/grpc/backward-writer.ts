@@ -7,6 +7,7 @@ const MAX_VARINT = 5
 const LENGTH_DELIMITED = 2
 const BIT64 = 1
 
+/** Writes the fields of a protobuf message in reverse order. */
 export class BackwardWriter {
   private buffer: Buffer
   /** Offset of the first byte of the message. */

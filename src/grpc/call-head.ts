@@ -3,13 +3,16 @@
 import type { RequestHead } from '../http2/request-head.js'
 import type { GrpcMethod, GrpcService } from './service.js'
 
+/** What the head of a request asks for. */
 export type CallHead =
   | { readonly type: 'call'; readonly method: GrpcMethod; readonly timeoutMs: number | undefined }
   | { readonly type: 'unimplemented' }
   | { readonly type: 'not-grpc' }
 
+/** Methods by path: /SERVICE/METHOD. */
 export type Methods = ReadonlyMap<string, GrpcMethod>
 
+/** Returns the methods of services by path. */
 export const methodsOf = (services: readonly GrpcService[]): Methods =>
   new Map(
     services.flatMap(({ name, methods }) =>
@@ -17,9 +20,11 @@ export const methodsOf = (services: readonly GrpcService[]): Methods =>
     ),
   )
 
+/** Returns all values of a header; name: in lower case. */
 export const valuesOf = (head: RequestHead, name: string): readonly string[] =>
   head.fields.filter(([own]) => own === name).map(([, value]) => value)
 
+/** Reads the head of a request. */
 export function readCallHead(head: RequestHead, methods: Methods): CallHead {
   const [contentType = ''] = valuesOf(head, 'content-type')
   if (head.method !== 'POST' || !/^application\/grpc(?:$|[+;])/.test(contentType))

@@ -16,6 +16,7 @@ export interface TlsFiles {
   readonly rereadMs?: number
 }
 
+/** The certificate files of a TLS server, kept up to date. */
 export interface Certificates {
   /** Whether only clients with a certificate may connect. */
   readonly requiresClients: boolean

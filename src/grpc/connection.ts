@@ -12,6 +12,7 @@ import type { Peer } from './peer.js'
 import { encodeTrailersOnly, NOT_GRPC_HEADERS, NOT_GRPC_TEXT, Status } from './status.js'
 import { type CallConnection, UnaryCall } from './unary-call.js'
 
+/** What connections are served with. */
 export interface ServeOptions {
   readonly methods: Methods
   readonly peer: Peer
@@ -22,6 +23,7 @@ export interface ServeOptions {
 /** All connections of the process share one thread. */
 const readTurns = new ReadTurns()
 
+/** Serves the calls that arrive on a socket. */
 export function serveConnection(socket: Socket, options: ServeOptions): Connection {
   const { methods, peer } = options
   const onFault = (error: unknown): void => options.onFault(error)

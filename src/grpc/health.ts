@@ -15,6 +15,7 @@ import { GrpcError, Status } from './status.js'
 import type { TypedStreamCall, TypedStreamListener } from './typed-methods.js'
 import { streamMethod, unaryMethod } from './typed-methods.js'
 
+/** The health service and its status. */
 export interface Health {
   readonly service: GrpcService
   /** Sets the status of all services, initially NOT_SERVING, and notifies watchers. */

@@ -8,6 +8,7 @@ import type { Logger } from '../logger.js'
 import type { GrpcAddress } from './address.js'
 import { clearStaleSocket, restrictSocket } from './address.js'
 
+/** A bound address. */
 export interface Listening {
   /** host:port, with the bound port, or unix:PATH. */
   readonly address: string
@@ -16,6 +17,7 @@ export interface Listening {
   stopAccepting(): void
 }
 
+/** What to bind, and how many connections to accept. */
 export interface ListenOptions {
   readonly address: GrpcAddress
   /** Maximum open connections, handshakes included; further ones are closed. */
@@ -87,5 +89,6 @@ const listening = (server: Server, begin: () => void): Promise<void> =>
     begin()
   })
 
+/** Returns HOST:PORT, with brackets around an IPv6 address. */
 export const hostPort = (to: { readonly host: string; readonly port: number }): string =>
   `${to.host.includes(':') ? `[${to.host}]` : to.host}:${to.port}`

@@ -2,7 +2,9 @@
 
 import { GrpcError, Status } from './status.js'
 
+/** Length of the prefix of a gRPC message. */
 export const PREFIX_BYTES = 5
+/** Maximum length of a message. */
 export const MAX_MESSAGE_BYTES = 32 * 1024 * 1024
 /** Maximum buffered bytes per connection: thousands of messages of 64 KiB, in buffers of up to twice their size. */
 const MAX_HELD_BYTES = 256 * 1024 * 1024
@@ -13,6 +15,7 @@ export interface Held {
   bytes: number
 }
 
+/** Reads the messages of one call. */
 export class MessageReader {
   readonly #held: Held
   #buffer: Buffer | undefined

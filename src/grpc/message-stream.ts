@@ -15,6 +15,7 @@ import {
 } from './status.js'
 import type { CallConnection } from './unary-call.js'
 
+/** A call of a streaming method. */
 export class MessageStream implements StreamCall, StreamHandler {
   readonly deadline: number
   readonly #stream: Stream

@@ -2,6 +2,7 @@
 
 import { isLocalHost } from './address.js'
 
+/** The other end of a connection. */
 export interface Peer {
   /** How it is connected. */
   readonly type: 'unix' | 'tcp'
@@ -11,6 +12,7 @@ export interface Peer {
   readonly hasCertificate: boolean
 }
 
+/** Which peers count as private. */
 export interface PeerTrust {
   /** Whether loopback TCP is private: only if all local connections belong to the user of this process. */
   readonly loopback: boolean

@@ -9,6 +9,7 @@ import type { GrpcService } from './service.js'
 import type { Serving } from './serving.js'
 import { createServing } from './serving.js'
 
+/** What a gRPC server is created with. */
 export interface GrpcServerOptions {
   readonly address: GrpcAddress
   /** Absent: plaintext. */
@@ -19,6 +20,7 @@ export interface GrpcServerOptions {
   readonly onRefused?: () => void
 }
 
+/** A gRPC server on a bound address. */
 export interface GrpcServer extends Serving {
   /** host:port, with the bound port, or unix:PATH. */
   readonly address: string
@@ -58,6 +60,7 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
   }
 }
 
+/** Warns if anyone who can reach the address may call the services. */
 export function warnIfOpen(address: GrpcAddress, tls: TlsFiles | undefined, logger: Logger): void {
   if (address.type === 'unix' || isLocalHost(address.host) || tls?.clientCa !== undefined) return
   logger.warn(

@@ -3,6 +3,7 @@
 import type { Peer } from './peer.js'
 import type { Status } from './status.js'
 
+/** A service with its methods. */
 export interface GrpcService {
   /** Full name from the protos, e.g. "envoy.service.auth.v3.Authorization"; health checks use it. */
   readonly name: string
@@ -15,6 +16,7 @@ export interface GrpcService {
   drain?(timeoutMs: number): Promise<void> | void
 }
 
+/** A method, unary or streaming. */
 export type GrpcMethod = UnaryMethod | StreamMethod
 
 /** One message, one answer. A thrown or rejected GrpcError sets the status; any other error becomes UNKNOWN. */
@@ -29,6 +31,7 @@ export interface StreamMethod {
   open(call: StreamCall): StreamListener
 }
 
+/** A call in progress. */
 export interface Call {
   readonly peer: Peer
   /** Deadline by Date.now(); Infinity: none. */
@@ -39,6 +42,7 @@ export interface Call {
   metadata(name: string): readonly string[]
 }
 
+/** A call of a streaming method, as its service sees it. */
 export interface StreamCall extends Call {
   /** Sends a message; ignored after the end. Returns false if the client is slow; onDrain is called later. */
   send(message: Uint8Array): boolean
@@ -51,6 +55,7 @@ export interface StreamCall extends Call {
   resume(): void
 }
 
+/** Handles what a client sends on a stream. */
 export interface StreamListener {
   /** Called with each message, perhaps a view of a larger buffer: copy what must be kept. Throwing ends the call. */
   onMessage(message: Buffer): void

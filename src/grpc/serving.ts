@@ -13,6 +13,7 @@ import { createHealth } from './health.js'
 import type { Peer } from './peer.js'
 import type { GrpcService } from './service.js'
 
+/** What sockets are served with. */
 export interface ServingOptions {
   /** How its sockets are connected. */
   readonly type: Peer['type']
@@ -32,6 +33,7 @@ export interface Serving {
   close(): Promise<void>
 }
 
+/** Serves sockets that another part has accepted. */
 export interface SocketServing extends Serving {
   /** Serves a socket from which nothing has been read yet. */
   accept(socket: Socket): void

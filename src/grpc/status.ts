@@ -4,6 +4,7 @@ import { GatehouseError } from '../errors.js'
 import { encodeHeaderBlock } from '../http2/hpack-encoder.js'
 import type { HeaderField } from '../http2/static-table.js'
 
+/** Status codes of gRPC. */
 export const Status = {
   OK: 0,
   CANCELLED: 1,
@@ -17,6 +18,7 @@ export const Status = {
   UNAVAILABLE: 14,
 } as const
 
+/** A status code of gRPC. */
 export type Status = (typeof Status)[keyof typeof Status]
 
 /** Thrown by a handler to end its call with a status. The client learns nothing of any other error. */
@@ -41,12 +43,14 @@ const MAX_DETAILS_BYTES = 2_048
 
 /** Headers before the first message. */
 export const RESPONSE_HEADERS = encodeHeaderBlock(RESPONSE)
+/** Encoded trailers of a call that succeeded. */
 export const OK_TRAILERS = encodeHeaderBlock([['grpc-status', '0']])
 /** Response to a request that is not gRPC: HTTP's "Unsupported Media Type". */
 export const NOT_GRPC_HEADERS = encodeHeaderBlock([
   [':status', '415'],
   ['content-type', 'text/plain'],
 ])
+/** Body of the response to a request that is not gRPC. */
 export const NOT_GRPC_TEXT = Buffer.from('calls of gRPC only\n')
 
 /** Encodes the trailers after the last message. */

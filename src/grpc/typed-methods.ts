@@ -10,6 +10,7 @@ export interface TypedStreamCall<Response> extends Omit<StreamCall, 'send' | 'se
   send(message: Response): boolean
 }
 
+/** A StreamListener of decoded messages. */
 export interface TypedStreamListener<Request> {
   onMessage(message: Request): void
   onEnd(): void
@@ -23,6 +24,7 @@ type Described<Input extends DescMessage, Output extends DescMessage> = Pick<Des
   readonly output: Output
 }
 
+/** Wraps a handler of decoded messages as a unary method. */
 export const unaryMethod = <Input extends DescMessage, Output extends DescMessage>(
   { input, output }: Described<Input, Output>,
   handle: (
@@ -39,6 +41,7 @@ export const unaryMethod = <Input extends DescMessage, Output extends DescMessag
   },
 })
 
+/** Wraps a listener of decoded messages as a streaming method. */
 export const streamMethod = <Input extends DescMessage, Output extends DescMessage>(
   { input, output }: Described<Input, Output>,
   open: (call: TypedStreamCall<MessageShape<Output>>) => TypedStreamListener<MessageShape<Input>>,

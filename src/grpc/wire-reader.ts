@@ -8,11 +8,13 @@ const FIXED64 = 1
 const BYTES = 2
 const FIXED32 = 5
 
+/** A range of bytes; end is exclusive. */
 export interface Range {
   readonly start: number
   readonly end: number
 }
 
+/** A cursor over the bytes of a protobuf message. */
 export class WireReader {
   /** Range of the value that span() has read. */
   from = 0

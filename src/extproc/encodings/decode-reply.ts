@@ -55,4 +55,5 @@ export async function decodeReply(
   return rest.length === 0 ? decoded : Buffer.concat([decoded, rest])
 }
 
+/** Why a reply with an unknown or damaged encoding is not read. */
 export const UNREADABLE_ENCODING = 'it is compressed in a way that cannot be read'

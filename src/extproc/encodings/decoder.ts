@@ -1,5 +1,6 @@
 // Interface of the body decoders, which work piece by piece, and ways to combine them.
 
+/** Decodes a body piece by piece. */
 export interface Decoder {
   /** Resolves to the output that these bytes add; undefined: damaged, or more output than one call may produce. */
   push(bytes: Uint8Array): Promise<Uint8Array | undefined>
@@ -9,8 +10,10 @@ export interface Decoder {
   close(): void
 }
 
+/** No output. */
 export const NO_BYTES = Buffer.alloc(0)
 
+/** Passes bytes through: the body is not encoded. */
 export const identity: Decoder = {
   push: (bytes) => Promise.resolve(bytes),
   end: () => Promise.resolve(NO_BYTES),

@@ -15,9 +15,11 @@ const ZSTD_WINDOW_LOG = 23
 export const gzipDecoder = (maxBytes: number): Decoder =>
   streamDecoder(() => zlib.createGunzip(), maxBytes)
 
+/** Creates a decoder for br. maxBytes: the most that one call may produce. */
 export const brotliDecoder = (maxBytes: number): Decoder =>
   streamDecoder(() => zlib.createBrotliDecompress(), maxBytes)
 
+/** Creates a decoder for zstd, with a limited window. */
 export const zstdDecoder = (maxBytes: number): Decoder =>
   streamDecoder(
     () =>

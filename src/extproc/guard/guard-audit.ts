@@ -20,6 +20,7 @@ const FULL_DUPLEX = {
   responseBodyMode: BodySendMode.FULL_DUPLEX_STREAMED,
 }
 
+/** Creates the processor of an audited exchange. lingerMs: how long webhooks may take after the stream has ended. */
 export const createGuardAudit = (
   entry: GuardAudit,
   stream: ProcessorStream,

@@ -7,6 +7,7 @@ import { llmRequests } from './llm-requests.js'
 import { createRequestGuard } from './request-guard.js'
 import { createResponseGuard } from './response-guard.js'
 
+/** Creates the processor of a guarded exchange. */
 export function createGuardProcessor(
   guard: Guard,
   stream: ProcessorStream,

@@ -47,10 +47,12 @@ export const refusal = (
     ...headers,
   })
 
+/** Returns the reply when the budget of held bytes is used up. */
 export const busy = (api: LlmApi): Reply =>
   refusal(api, 503, 'The guardrail holds as much as it may; try again.', 'guardrail_busy', {
     'retry-after': '5',
   })
 
+/** Returns the reply when a webhook that fails closed has given no verdict. */
 export const unavailable = (api: LlmApi): Reply =>
   refusal(api, 503, 'The guardrail is unavailable.', 'guardrail_unavailable')

@@ -13,6 +13,7 @@ import { createHeldBody, type HeldBody } from './held-body.js'
  */
 type State = 'start' | 'passing' | 'holding' | 'done' | 'refused'
 
+/** Called as a phase proceeds. */
 export interface PhaseEvents {
   /** Called when the held body exceeds its limit. */
   tooLarge(): void
@@ -22,11 +23,13 @@ export interface PhaseEvents {
   complete(body: HeldBody, hasTrailers: boolean): Promise<void>
 }
 
+/** Limits of a held body. */
 export interface PhaseLimits {
   readonly maxBodyBytes: number
   readonly heldBytes: HeldBytes
 }
 
+/** One phase of a guarded exchange. */
 export interface GuardedPhase {
   readonly state: State
   become(state: State): void
@@ -36,6 +39,7 @@ export interface GuardedPhase {
   trailers(): Promise<void> | void
 }
 
+/** Creates a phase that has not begun. */
 export const createGuardedPhase = (
   phase: Phase,
   stream: ProcessorStream,

@@ -3,6 +3,7 @@
 import { ByteCollector, joined } from '../../byte-collector.js'
 import type { Hold } from '../stream/held-bytes.js'
 
+/** A body that is held. */
 export interface HeldBody {
   readonly size: number
   /** Copies the piece. Unless the result is 'held', everything held is dropped. */
@@ -20,6 +21,7 @@ export interface HeldBody {
 /** Copies needed beside the bytes of a body: its text, and the webhook request that repeats the text. */
 const BESIDE_THE_BYTES = 2
 
+/** Creates an empty body. */
 export const createHeldBody = (maxBytes: number, hold: Hold): HeldBody => new Held(maxBytes, hold)
 
 /** A class, because every guarded request makes two, and a getter in an object literal is slow to create. */

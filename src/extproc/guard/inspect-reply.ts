@@ -26,6 +26,7 @@ export type ReplyFinding =
   | Refused
   | Aborted
 
+/** The exchange that a reply belongs to. */
 export interface ReplyContext {
   readonly guard: Guard
   readonly headers: Headers
@@ -35,6 +36,7 @@ export interface ReplyContext {
   readonly signal: Ending
 }
 
+/** Shows the texts of a complete reply to the webhooks and applies their verdict. */
 export async function inspectReply(
   bytes: Uint8Array,
   { guard, headers, attributes, hadBody, signal }: ReplyContext,
@@ -81,6 +83,7 @@ function* isServersOwn(bytes: Uint8Array, body: Uint8Array | undefined): Work<bo
   return body !== undefined || !(yield* looksCompressed(bytes))
 }
 
+/** Why a reply beyond --max-body-bytes is not read. */
 export const TOO_LARGE = 'it is larger than the guardrail may read'
 
 /**
@@ -104,12 +107,15 @@ export function unreadableReply(problem: string, attributes: Attributes): Refuse
   return refused(refusal(api, 503, message, 'guardrail_unreadable'), problem)
 }
 
+/** Returns the reply when the budget of held bytes is used up. */
 export const busyReply = (attributes: Attributes): Refused =>
   refused(busy(apiOfPath(requestPath(attributes)) ?? 'openai-chat'), BUSY)
 
+/** Whether the status is 2xx. */
 export const isSuccess = (headers: Headers): boolean =>
   /^2\d\d$/.test(headers.get(':status')?.[0] ?? '')
 
+/** Whether the content type is that of server-sent events. */
 export const isEventStream = (headers: Headers): boolean =>
   (headers.get('content-type') ?? []).some((type) => /event-stream/i.test(type))
 

@@ -15,6 +15,7 @@ import type { HeldBody } from './held-body.js'
 import { type Aborted, inspectConversation, type Refused, refused } from './inspection.js'
 import { llmRequestValue } from './llm-request.js'
 
+/** The exchange that a request belongs to. */
 export interface RequestContext {
   readonly guard: Guard
   /** Attributes without llmRequest. */
@@ -32,6 +33,7 @@ export type RequestFinding =
   | Refused
   | Aborted
 
+/** Shows the texts of a complete request to the webhooks and applies their verdict. */
 export async function inspectRequest(
   body: Pick<HeldBody, 'take'>,
   { guard, attributes, signal }: RequestContext,
@@ -72,6 +74,7 @@ export const unreadableRequest = (problem: string, path: string): Refused =>
     problem,
   )
 
+/** Returns the reply to a request beyond --max-body-bytes. */
 export const requestTooLarge = (path: string): Refused =>
   refused(
     refusal(
@@ -83,6 +86,7 @@ export const requestTooLarge = (path: string): Refused =>
     'the body is too large',
   )
 
+/** Returns the reply to a request whose body does not arrive within --body-timeout. */
 export const requestTooSlow = (path: string): Refused =>
   refused(
     refusal(
@@ -94,6 +98,7 @@ export const requestTooSlow = (path: string): Refused =>
     'the body did not come in time',
   )
 
+/** Returns the reply when the budget of held bytes is used up. */
 export const busyRequest = (path: string): Refused =>
   refused(busy(apiOfPath(path) ?? 'openai-chat'), BUSY)
 

@@ -26,6 +26,7 @@ export interface Aborted {
 /** text: the body's text with the changes of the webhooks. */
 export type Inspected = { readonly type: 'passed'; readonly text: string } | Refused | Aborted
 
+/** Asks the webhooks about a conversation and writes their changes into its body. */
 export async function inspectConversation(
   {
     conversation,
@@ -63,6 +64,7 @@ function* askedOf(entries: readonly Entry[]): Work<readonly AskedEntry[]> {
   return asked
 }
 
+/** Returns a refusal with its reply. problem: for the log. */
 export const refused = (reply: Reply, problem: string): Refused => ({
   type: 'refused',
   reply,

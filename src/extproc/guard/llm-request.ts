@@ -4,6 +4,7 @@ import type { MemberValue } from '../../cel/attributes.js'
 import { jsonNodeValue } from '../../cel/json-node-value.js'
 import type { JsonText } from '../../json/json-text.js'
 
+/** Returns llmRequest for expressions. */
 export const llmRequestValue = ({ text, root }: JsonText): MemberValue => ({
   celValue: () => jsonNodeValue(root, text),
   member(name) {

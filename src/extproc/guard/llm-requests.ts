@@ -15,6 +15,7 @@ import {
 } from './inspect-request.js'
 import type { RequestForm } from './request-guard.js'
 
+/** Returns the form of LLM requests on a guarded route. */
 export const llmRequests = (guard: Guard, deps: GuardDeps): RequestForm => ({
   guard,
   readsRequests: guard.request.length > 0,

@@ -17,6 +17,7 @@ import {
   TOO_LARGE,
 } from './inspect-reply.js'
 
+/** How the body of a reply is handled. */
 export type ReplyPlan =
   /** Passed on as it arrives. */
   | { readonly type: 'pass' }

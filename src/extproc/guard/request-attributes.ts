@@ -6,6 +6,7 @@ import { claimsIn } from '../stream/own-metadata.js'
 import type { Headers } from '../stream/process-message.js'
 import { isJsonType } from './content-type.js'
 
+/** What the headers of a guarded request tell. */
 export interface GuardedRequest {
   /** request, and jwt if a token was verified. */
   readonly attributes: Attributes

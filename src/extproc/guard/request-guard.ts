@@ -37,6 +37,7 @@ export interface RequestForm {
   ): Promise<RequestFinding>
 }
 
+/** The request phase of one exchange. */
 export interface RequestGuard {
   headers(message: HeadersPart, first: FirstMessage): Promise<void> | void
   body(message: BodyPart): Promise<void> | void
@@ -51,6 +52,7 @@ export interface RequestGuard {
   isRefused(): boolean
 }
 
+/** Creates the request phase of an exchange. */
 export function createRequestGuard(
   form: RequestForm,
   stream: ProcessorStream,

@@ -28,6 +28,7 @@ import type { Refused } from './inspection.js'
 import { type ReplyPlan, replyPlan } from './reply-plan.js'
 import type { RequestGuard } from './request-guard.js'
 
+/** The response phase of one exchange. */
 export interface ResponseGuard {
   headers(message: HeadersPart): Promise<void> | void
   body(message: BodyPart): Promise<void> | void
@@ -36,6 +37,7 @@ export interface ResponseGuard {
   isDone(): boolean
 }
 
+/** Creates the response phase of an exchange. */
 export function createResponseGuard(
   guard: Guard,
   request: Pick<RequestGuard, 'attributes' | 'hadBody' | 'wasSeen'>,

@@ -17,6 +17,7 @@ import type { CompiledRules } from '../../rules/judge.js'
 import { isListed } from '../../rules/listed.js'
 import { nextTurn } from '../../turns.js'
 
+/** The caller of a list, and the rules that its items are checked with. */
 export interface ListCaller {
   readonly asked: AskedLists
   readonly attributes: Attributes

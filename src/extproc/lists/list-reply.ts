@@ -16,6 +16,7 @@ import { createOwnReply, OF_THE_BYTES, sendReply } from '../stream/reply-output.
 import { filterMessage, type ListCaller } from './filter-list.js'
 import { createServerEventReader, readEvent, withEventData } from './sse-events.js'
 
+/** The answer of an MCP server as it is handled. */
 export interface ListReply {
   body(part: BodyPart): Promise<void> | void
   trailers(): Promise<void> | void
@@ -37,6 +38,7 @@ export interface WithheldReply {
   readonly problem: string
 }
 
+/** What list processors are created with. */
 export interface ListsDeps {
   readonly maxBodyBytes: number
   readonly heldBytes: HeldBytes
@@ -47,6 +49,7 @@ export interface ListsDeps {
   readonly traceparent?: string | undefined
 }
 
+/** The exchange that an answer belongs to. */
 export interface ListReplyContext {
   readonly headers: Headers
   readonly caller: ListCaller
@@ -56,6 +59,7 @@ export interface ListReplyContext {
   readonly onWithheld: (withheld: WithheldReply) => void
 }
 
+/** Passes an answer on unread. isWhole: it has no body. */
 export function createPassing({ send }: ProcessorStream, isWhole: boolean): ListReply {
   let isDone = isWhole
   sendHeaders(send, 'response')

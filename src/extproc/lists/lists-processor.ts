@@ -22,6 +22,7 @@ import {
 } from './list-reply.js'
 import { logRefusedList } from './refusal-line.js'
 
+/** The table entry of a route with mcp.filterLists. */
 export interface CompiledLists {
   readonly type: 'lists'
   /** NAMESPACE/NAME of the HTTPRoute. */
@@ -32,6 +33,7 @@ export interface CompiledLists {
   readonly rules: CompiledRules
 }
 
+/** Creates the processor of an exchange whose lists are filtered. */
 export function createListsProcessor(
   lists: CompiledLists,
   stream: ProcessorStream,

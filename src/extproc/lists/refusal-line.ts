@@ -28,6 +28,7 @@ export interface RefusedList {
   readonly problem: string
 }
 
+/** Logs a list that its caller does not get. */
 export function logRefusedList(log: DecisionLog, refused: RefusedList): void {
   const { route, policy, jwt, reason, status, problem } = refused
   const key = { decision: 'deny', reason, status, route }

@@ -12,6 +12,7 @@ const LF = 0x0a
 const CR = 0x0d
 const BYTE_ORDER_MARK = Buffer.from('\ufeff')
 
+/** An event as received, and its data. */
 export interface ServerEvent {
   readonly raw: Buffer
   /** undefined: it has no data (a comment), or is an event but not a message. */
@@ -29,6 +30,7 @@ interface Line {
   readonly next: number
 }
 
+/** Splits the bytes of a stream into events. */
 export interface ServerEventReader {
   /** Returns the number of bytes of the incomplete event. */
   held(): number
@@ -41,6 +43,7 @@ export interface ServerEventReader {
 /** Bytes of buffer that the reader keeps while nothing is held. */
 const ROOM = 4096
 
+/** Creates a reader at the start of a stream. */
 export function createServerEventReader(): ServerEventReader {
   // Grows by doubling: an event that arrives in many pieces is copied about twice, not once per piece.
   let room = Buffer.allocUnsafe(ROOM)

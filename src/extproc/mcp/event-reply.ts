@@ -17,6 +17,7 @@ import { inspectReplyText, type Withheld } from './inspect-reply.js'
 import type { McpExchange } from './mcp-guard.js'
 import { GUARD_UNAVAILABLE, unreadableText } from './mcp-replies.js'
 
+/** The event stream of an MCP server as it is handled. */
 export interface McpEventReply {
   body(part: BodyPart): Promise<void>
   trailers(): Promise<void>
@@ -26,6 +27,7 @@ export interface McpEventReply {
 /** Number of copies held of each byte: the byte itself, its text, and the question to the webhooks. */
 const HELD_FOR_EACH = 3
 
+/** Answers the headers of an event stream and guards its events. */
 export function createMcpEventReply(exchange: McpExchange, stream: ProcessorStream): McpEventReply {
   const { deps, guard, signal } = exchange
   const reader = createSseReader(deps.maxBodyBytes)

@@ -22,6 +22,7 @@ import {
   unreadableMcpReply,
 } from './mcp-replies.js'
 
+/** A held reply of an MCP server. */
 export interface HeldMcpReply {
   readonly phase: GuardedPhase
   /** Begins to hold, or answers a reply that its headers rule out. */

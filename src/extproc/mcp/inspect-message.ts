@@ -11,6 +11,7 @@ import { attributesOfMessage } from '../webhook/mcp-span.js'
 import { inPhaseSpan } from '../webhook/phase-span.js'
 import type { McpExchange } from './mcp-guard.js'
 
+/** The combined verdict of the webhooks about a message. */
 export type MessageVerdict =
   /** contents: one per entry. edits: of the text that the message was read from. */
   | {
@@ -22,6 +23,7 @@ export type MessageVerdict =
   | { readonly type: 'unavailable' }
   | Aborted
 
+/** Asks the webhooks of a phase about a message. */
 export async function inspectMessage(
   { entries, tool }: Pick<GuardedMessage, 'entries' | 'tool'>,
   phase: Phase,

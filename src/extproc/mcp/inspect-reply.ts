@@ -12,6 +12,7 @@ import { inspectMessage, type MessageVerdict } from './inspect-message.js'
 import type { McpExchange } from './mcp-guard.js'
 import { GUARD_UNAVAILABLE } from './mcp-replies.js'
 
+/** What becomes of a text. */
 export type TextFinding =
   /** text: with the changes of the webhooks. */
   | { readonly type: 'passed'; readonly text: string }

@@ -6,6 +6,7 @@ import type { GuardDeps } from '../webhook/ask-webhooks.js'
 import type { McpGuardAudit } from './mcp-guard.js'
 import { createMcpGuardProcessor } from './mcp-guard-processor.js'
 
+/** Creates the processor of an audited exchange with an MCP server. lingerMs: as in createGuardAudit(). */
 export const createMcpGuardAudit = (
   entry: McpGuardAudit,
   stream: ProcessorStream,

@@ -8,6 +8,7 @@ import type { ListCaller } from '../lists/filter-list.js'
 import type { GuardDeps } from '../webhook/ask-webhooks.js'
 import type { GuardWebhooks } from '../webhook/compiled-guard.js'
 
+/** The table entry of a route with mcp.guard. */
 export interface McpGuard extends GuardWebhooks {
   readonly type: 'mcp-guard'
   /** NAMESPACE/NAME of the HTTPRoute. */

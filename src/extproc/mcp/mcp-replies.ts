@@ -59,8 +59,10 @@ const failed =
     return refused(jsonText(status, text, `gatehouse_${code}`, headers), problem)
   }
 
+/** Message of an error for which no webhook gave a verdict. */
 export const GUARD_UNAVAILABLE = 'The guardrail is unavailable.'
 
+/** Returns the refusal when a webhook that fails closed has given no verdict. */
 export const mcpUnavailable = failed({
   status: 503,
   code: 'guardrail_unavailable',
@@ -68,6 +70,7 @@ export const mcpUnavailable = failed({
   problem: 'a webhook is unavailable',
 })
 
+/** Returns the refusal when the budget of held bytes is used up. */
 export const mcpBusy = failed({
   status: 503,
   code: 'guardrail_busy',
@@ -76,6 +79,7 @@ export const mcpBusy = failed({
   headers: { 'retry-after': '5' },
 })
 
+/** Returns the refusal of a message beyond --max-body-bytes. */
 export const mcpTooLarge = failed({
   status: 413,
   code: 'guardrail_too_large',
@@ -83,6 +87,7 @@ export const mcpTooLarge = failed({
   problem: 'the body is too large',
 })
 
+/** Returns the refusal of a message that does not arrive within --body-timeout. */
 export const mcpTooSlow = failed({
   status: 408,
   code: 'guardrail_body_timeout',
@@ -90,6 +95,7 @@ export const mcpTooSlow = failed({
   problem: 'the body did not come in time',
 })
 
+/** Returns the message of an error for a reply that cannot be read. */
 export const unreadableText = (problem: string): string =>
   `The guardrail cannot read the reply: ${problem}.`
 

@@ -35,6 +35,7 @@ interface Asked {
   readonly query: string
 }
 
+/** Answers a request to the authorization endpoint: a page for consent, a redirect, or an error. */
 export async function authorizeReply(
   context: RelayContext,
   request: RelayRequest,

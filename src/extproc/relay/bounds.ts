@@ -6,6 +6,7 @@ import { createRates, type RateLimits, type Rates } from '../stream/rates.js'
 /** Each counts every request, whatever it contains. authorize: those for the consent page, and its forms. */
 export type BoundedRequest = 'authorize' | 'callback' | 'registration' | 'token'
 
+/** The rate limits of all relays of a process. */
 export interface RelayBounds {
   /** Whether a network may make this request now; counts it if so. policy: the relay's policy. */
   take(request: BoundedRequest, policy: string, network: string): boolean

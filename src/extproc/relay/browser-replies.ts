@@ -14,6 +14,7 @@ const BROWSER_HEADERS: Readonly<Record<string, string>> = {
   'referrer-policy': 'same-origin',
 }
 
+/** Returns a page. details: the response code details in the access log. */
 export const pageReply = (
   status: number,
   html: string,
@@ -28,6 +29,7 @@ export const pageReply = (
   details,
 })
 
+/** Returns a page that reports an error. */
 export const errorPageReply = (
   status: number,
   sentence: string,

@@ -31,6 +31,7 @@ const TOO_MANY = errorPageReply(
   { 'retry-after': '5' },
 )
 
+/** Answers a request to the redirect URI of the relay. */
 export function callbackReply(context: RelayContext, request: RelayRequest): Reply {
   if (!context.mayAsk('callback', request.network)) return TOO_MANY
   const parameters =

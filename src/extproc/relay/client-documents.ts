@@ -11,6 +11,7 @@ import type { Rates } from '../stream/rates.js'
 import type { Slots } from '../stream/slots.js'
 import type { ClientDocuments } from './clients.js'
 
+/** What the cache of metadata documents is created with. */
 export interface ClientDocumentsDeps {
   /** Calls addresses on the public internet, and those of --allow-client-metadata-address. */
   readonly callPublic: CallRemote
@@ -39,6 +40,7 @@ interface Kept {
   readonly until: number
 }
 
+/** Creates an empty cache of metadata documents. */
 export function createClientDocuments(deps: ClientDocumentsDeps): ClientDocuments {
   // Oldest first. Failures have a map of their own, because anybody can cause them: they displace no client.
   const clients = new Map<string, Kept>()

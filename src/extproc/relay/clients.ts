@@ -11,6 +11,7 @@ export interface ClientDocuments {
   get(url: string, signal: AbortSignal): Promise<Result<Client, string>>
 }
 
+/** What finding a client needs. */
 export interface FindClientDeps {
   readonly vault: Vault
   readonly documents: ClientDocuments
@@ -22,6 +23,7 @@ export interface FindClientDeps {
 const REGISTER_AGAIN =
   'This client is not registered here, or its registration has ended: it must register again.'
 
+/** Finds a client. The error is a sentence for its user. */
 export async function findClient(
   id: string,
   relay: Relay,

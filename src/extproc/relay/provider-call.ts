@@ -8,6 +8,7 @@ import type { Rates } from '../stream/rates.js'
 import type { Slots } from '../stream/slots.js'
 import type { CallProvider } from './relay-request.js'
 
+/** What calls of a token endpoint need. */
 export interface ProviderCallDeps {
   readonly callRemote: CallRemote
   /** Limits of concurrent calls and of calls per second, for each token endpoint. */
@@ -18,6 +19,7 @@ export interface ProviderCallDeps {
 const TIMEOUT_MS = 10_000
 const MAX_BYTES = 256 * 1024
 
+/** Returns a function that calls the provider's token endpoint. */
 export const createCallProvider =
   ({ provider, clientId, clientSecret }: Relay, deps: ProviderCallDeps): CallProvider =>
   async (form, signal) => {

@@ -16,6 +16,7 @@ const TOKEN_RATE = { perSecond: 50, burst: 200 }
 const DOCUMENT_RATE = { perSecond: 2, burst: 20 }
 const MAX_DOCUMENTS = 4
 
+/** What the relays of a process are created with. */
 export interface RelayDepsInput {
   readonly callRemote: CallRemote
   readonly callPublic?: CallRemote | undefined
@@ -37,6 +38,7 @@ const partOf = (limits: RateLimits, part: number): RateLimits => ({
   burst: Math.max(1, Math.floor(limits.burst * part)),
 })
 
+/** Creates what the relays of a process share. */
 export function createRelayDeps({
   callRemote,
   callPublic = callNobody,

@@ -15,6 +15,7 @@ import { createCallProvider, type ProviderCallDeps } from './provider-call.js'
 import type { RelayContext, RelayRequest } from './relay-request.js'
 import { tokenReply } from './token-reply.js'
 
+/** What the relays of a process share. */
 export interface RelayDeps extends ProviderCallDeps {
   readonly documents: ClientDocuments
   readonly bounds: RelayBounds

@@ -7,6 +7,7 @@ import type { Result } from '../../result.js'
 import type { HeadersPart } from '../stream/process-message.js'
 import type { BoundedRequest } from './bounds.js'
 
+/** The fields of a request that a relay reads. */
 export interface RelayRequest {
   readonly method: string
   /** Path with the query. */
@@ -54,11 +55,13 @@ export type CallProvider = (
   signal: AbortSignal,
 ) => Promise<Result<ProviderAnswer, 'busy' | 'failed'>>
 
+/** The answer of the provider's token endpoint. */
 export interface ProviderAnswer {
   readonly status: number
   readonly body: Uint8Array
 }
 
+/** Reads the fields from the headers of a request. */
 export function relayRequest(
   { method, path, network }: Pick<RelayRequest, 'method' | 'path' | 'network'>,
   { headers }: HeadersPart,
@@ -79,5 +82,6 @@ export function relayRequest(
   }
 }
 
+/** Whether the content type is that of an HTML form. */
 export const isForm = ({ contentType }: RelayRequest): boolean =>
   /^application\/x-www-form-urlencoded *(?:;|$)/i.test(contentType ?? '')

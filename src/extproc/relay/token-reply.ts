@@ -19,6 +19,7 @@ interface Exchange {
   readonly form: Readonly<Record<string, string>>
 }
 
+/** Answers a request to the token endpoint. */
 export async function tokenReply(
   context: RelayContext,
   request: RelayRequest,

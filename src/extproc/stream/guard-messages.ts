@@ -5,6 +5,7 @@
 import { BackwardWriter } from '../../grpc/backward-writer.js'
 import type { Phase } from '../../ir/proc-entry.js'
 
+/** Changes of the headers of a request or reply. */
 export interface HeaderChange {
   /** Lower-case names; :status too. Each character of a value is a byte. */
   readonly set?: Readonly<Record<string, string>>
@@ -31,6 +32,7 @@ const TRAILERS = { request: 5, response: 6 } as const
 /** Shared, because messages are written one at a time. */
 const writer = new BackwardWriter()
 
+/** Sends the answer to the headers of a phase. */
 export function sendHeaders(send: Send, phase: Phase, change: HeaderChange = {}): void {
   writer.begin()
   if (change.choosesRoute === true) writer.number(5, 1)
@@ -91,6 +93,7 @@ function endBody(send: Send, phase: Phase): void {
   send(writer.view())
 }
 
+/** Sends the answer to the trailers of a phase. */
 export function sendTrailers(send: Send, phase: Phase): void {
   writer.begin()
   writer.end(TRAILERS[phase], 0)

@@ -3,6 +3,7 @@
 
 import { createTally } from './tally.js'
 
+/** The budget of all held bodies. */
 export interface HeldBytes {
   /** Returns the bytes that this process holds now. */
   held(): number
@@ -12,6 +13,7 @@ export interface HeldBytes {
   readonly forAudits: () => HeldBytes
 }
 
+/** The account of one body. */
 export interface Hold {
   /** Adds bytes. false: they would exceed the budget; nothing is added. */
   add(bytes: number): boolean

@@ -4,6 +4,7 @@ import { BackwardWriter } from '../../grpc/backward-writer.js'
 import type { JsonObject } from '../../ir/json.js'
 import { writeMutation } from './guard-messages.js'
 
+/** A reply of Gatehouse to the client. */
 export interface Reply {
   /** 200 to 599: Envoy ignores others. */
   readonly status: number

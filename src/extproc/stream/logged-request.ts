@@ -10,6 +10,7 @@ interface LoggedRequest {
   readonly headers: ReadonlyMap<string, string | readonly string[]>
 }
 
+/** Returns the fields of a request that lines of the decision log may show. */
 export function loggedRequest(headers: Headers): LoggedRequest {
   const read = (name: string): string => headers.get(name)?.[0] ?? ''
   const oneOrAll = (values: readonly string[]): string | readonly string[] => {

@@ -3,6 +3,7 @@
 import { Status } from '../../grpc/status.js'
 import type { ProcessStream } from './process-stream.js'
 
+/** The open streams of a service. */
 export interface OpenStreams {
   /** Returns a function that removes the stream again. */
   add(stream: ProcessStream): () => void
@@ -10,6 +11,7 @@ export interface OpenStreams {
   drain(timeoutMs: number): Promise<void>
 }
 
+/** Creates an empty set of streams. */
 export function createOpenStreams(): OpenStreams {
   // Boxed, and each box emptied on removal: a stream holds the bodies of its request, and the table that a Set has
   // outgrown still references what was in it.

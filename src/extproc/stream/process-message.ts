@@ -6,6 +6,7 @@ import { type Range, WireReader } from '../../grpc/wire-reader.js'
 /** Values by lower-case name; each byte of a value is one character. */
 export type Headers = ReadonlyMap<string, readonly string[]>
 
+/** The parts of a request and its reply. */
 export type PartName =
   | 'requestHeaders'
   | 'responseHeaders'
@@ -30,18 +31,21 @@ export interface BodyModes {
   readonly responseBodyMode: number
 }
 
+/** The headers of a phase. */
 export interface HeadersPart {
   readonly headers: Headers
   /** Whether there is no body. */
   readonly endOfStream: boolean
 }
 
+/** A piece of a body. */
 export interface BodyPart {
   /** A view into the memory of the whole message: copy what must stay. */
   readonly body: Buffer
   readonly endOfStream: boolean
 }
 
+/** A decoded message of Envoy. */
 export interface ProcessMessage extends HeadersPart, BodyPart {
   /** undefined: the message has none of these parts. */
   readonly part: PartName | undefined

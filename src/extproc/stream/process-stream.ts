@@ -7,16 +7,19 @@ import { GrpcError, Status } from '../../grpc/status.js'
 import { type ProcessMessage, readProcessMessage } from './process-message.js'
 import { type Processor, type ProcessorStream, UnexpectedMessage } from './processor.js'
 
+/** An open stream, as the service sees it. */
 export interface ProcessStream {
   /** Ends the stream with this status, on which Envoy fails the request. Does nothing if the stream has ended. */
   fail(code: Status, details: string): void
 }
 
+/** A stream and the listener for its messages. */
 export interface RunningStream {
   readonly stream: ProcessStream
   readonly listener: StreamListener
 }
 
+/** What a stream is run with. */
 export interface ProcessStreamDeps {
   createProcessor(stream: ProcessorStream): Processor
   /** Called when the processor throws: a bug, or an unexpected message. */
@@ -25,6 +28,7 @@ export interface ProcessStreamDeps {
   onEnd(): void
 }
 
+/** Runs a stream. */
 export function runProcessStream(call: StreamCall, deps: ProcessStreamDeps): RunningStream {
   const running = new Running(call, deps)
   return { stream: running, listener: running }

@@ -21,6 +21,7 @@ export interface Processor {
   isDone(): boolean
 }
 
+/** What only the first message of a stream has. */
 export interface FirstMessage {
   /** undefined: Envoy did not send it. */
   readonly config?: BodyModes | undefined

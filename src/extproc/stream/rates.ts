@@ -1,10 +1,12 @@
 // Token buckets by key: a burst at once, then a fixed rate per second. No queue.
 
+/** Token buckets by key. */
 export interface Rates {
   /** Whether it may be done now; counts it if so. */
   take(key: string): boolean
 }
 
+/** The rate and the burst of each bucket. */
 export interface RateLimits {
   readonly perSecond: number
   /** Maximum at once, for a key that was idle. */

@@ -4,6 +4,7 @@ import { HOPS_HEADER } from '../../ir/hops.js'
 import type { RequestAddress } from '../../oauth/base-url.js'
 import type { HeadersPart } from './process-message.js'
 
+/** The fields of a request that the well-known documents depend on. */
 export interface RequestView {
   readonly method: string
   /** Path with the query. */

@@ -2,6 +2,7 @@
 
 import { createTally, type Tally } from './tally.js'
 
+/** Semaphores by key. */
 export interface Slots {
   /** Takes a slot. Returns a function that releases it, to be called once; undefined: no slot of this key is free. */
   take(key: string): (() => void) | undefined

@@ -1,5 +1,6 @@
 // A count with a limit, of this process alone or shared by several.
 
+/** A count with a limit. */
 export interface Tally {
   /** Returns what this process has added. */
   own(): number
@@ -15,6 +16,7 @@ export interface SharedLimits {
   readonly tallyOf: (name: string) => Tally
 }
 
+/** Creates a count of this process alone. */
 export function createTally(): Tally {
   let all = 0
   return {

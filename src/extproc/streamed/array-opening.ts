@@ -3,6 +3,7 @@
 
 import { type Decoder, resumed } from '../encodings/decoder.js'
 
+/** What the first bytes of a body tell. */
 export type Opening =
   /** decoder: still produces all that was looked at. */
   | { readonly type: 'array'; readonly decoder: Decoder }
@@ -11,6 +12,7 @@ export type Opening =
   /** Only white space so far. */
   | { readonly type: 'unknown' }
 
+/** Looks at the first bytes of a body. */
 export interface ArrayOpening {
   /** bytes: from the wire. Must not be called again after any result but 'unknown'. */
   look(bytes: Uint8Array): Promise<Opening>

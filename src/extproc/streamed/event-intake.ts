@@ -10,6 +10,7 @@ import type { HeldReply } from '../../llm/windows/held-reply.js'
 import { ok } from '../../result.js'
 import { type Pace, unitsOf } from '../../turns.js'
 
+/** Takes frames and holds their events. */
 export interface EventIntake {
   /** The error is a sentence without any text: the reply cannot be read. */
   readonly take: FrameSink

@@ -7,6 +7,7 @@ import { UNREADABLE_ENCODING } from '../encodings/decode-reply.js'
 import type { Decoder } from '../encodings/decoder.js'
 import type { EventIntake } from './event-intake.js'
 
+/** Reads the bytes of a streamed reply. */
 export interface Frames {
   /** Reads the next bytes. The error is a sentence without any text: the reply cannot be read. */
   push(bytes: Uint8Array): Promise<Result<undefined, string>>
@@ -18,6 +19,7 @@ export interface Frames {
   close(): void
 }
 
+/** What the bytes of a reply are read with. */
 export interface FrameContext {
   /** Decoder for its Content-Encoding. */
   readonly decoder: Decoder
@@ -31,6 +33,7 @@ export interface FrameContext {
 
 const NOTHING: Result<undefined, string> = { ok: true, value: undefined }
 
+/** Creates a reader of the bytes of one reply. */
 export function createFrames({ decoder, reader, intake, pause, isStopped }: FrameContext): Frames {
   let isRead = 0
   const inSlices = async (reading: Reading): Promise<Result<undefined, string>> => {

@@ -7,6 +7,7 @@ import { createSseReader } from '../../llm/framing/sse-frames.js'
 import { arrayError, streamError } from '../../llm/stream-error.js'
 import type { LlmApi } from '../../llm/text/api.js'
 
+/** A framing of events, with its early end. */
 export interface Framing {
   readonly reader: EventFrameReader
   /** Returns an early end with an error for what has been sent so far. api: undefined when no event revealed it. */

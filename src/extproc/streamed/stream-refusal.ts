@@ -4,12 +4,14 @@ import type { OwnError } from '../../llm/api-error.js'
 import { BUSY } from '../stream/held-bytes.js'
 import type { PhaseVerdict, Reject } from '../webhook/ask-webhooks.js'
 
+/** Why a streamed reply ends early. */
 export interface StreamRefusal {
   readonly error: OwnError
   /** For the log, without any text of the prompt or reply. */
   readonly problem: string
 }
 
+/** Returns the refusal of a reply that cannot be read. */
 export const unreadableStream = (problem: string): StreamRefusal => ({
   error: {
     status: 503,
@@ -19,6 +21,7 @@ export const unreadableStream = (problem: string): StreamRefusal => ({
   problem,
 })
 
+/** The refusal when the budget of held bytes is used up. */
 export const BUSY_STREAM: StreamRefusal = {
   error: {
     status: 503,
@@ -28,6 +31,7 @@ export const BUSY_STREAM: StreamRefusal = {
   problem: BUSY,
 }
 
+/** Returns the refusal when a webhook that fails closed has given no verdict. */
 export const unavailableStream = (problem: string): StreamRefusal => ({
   error: { status: 503, message: 'The guardrail is unavailable.', code: 'guardrail_unavailable' },
   problem,

@@ -10,6 +10,7 @@ import { logRefusal } from '../webhook/refusal-log.js'
 import type { Framing } from './framing.js'
 import { createStreamedReply, type StreamContext } from './streamed-reply.js'
 
+/** The response phase of a streamed reply. */
 export interface StreamedPhase {
   /** Resolves when more may be pushed. */
   body(message: BodyPart): Promise<void>
@@ -18,6 +19,7 @@ export interface StreamedPhase {
   isDone(): boolean
 }
 
+/** How the reply is read, and who is asked. */
 export interface PhaseContext extends Pick<StreamContext, 'guard' | 'attributes' | 'decoder'> {
   readonly framing: Framing
 }

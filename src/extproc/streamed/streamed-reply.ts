@@ -37,6 +37,7 @@ import {
 import { type WebhookContext, webhooksOf } from './webhooks.js'
 import { createWindows, type WindowEvents, type Windows } from './windows.js'
 
+/** A guarded reply that leaves as it arrives. */
 export interface StreamedReply {
   /** Resolves when more may be pushed. */
   push(bytes: Uint8Array): Promise<void>
@@ -44,12 +45,14 @@ export interface StreamedReply {
   end(): Promise<void>
 }
 
+/** Where what may leave is sent. */
 export interface ReplyOutput {
   send(text: string): void
   /** Sends the error that ends the reply. api: undefined when no event revealed it. */
   refuse(refusal: StreamRefusal, api: LlmApi | undefined): void
 }
 
+/** How the reply is read, and who is asked. */
 export interface StreamContext extends WebhookContext {
   /** Decoder for its Content-Encoding. */
   readonly decoder: Decoder
@@ -66,6 +69,7 @@ const TIMES_HELD = 3
 /** Minimum bytes that a frame occupies, however short it is. */
 const FRAME_BYTES = 512
 
+/** Creates a reply of which nothing has arrived. */
 export const createStreamedReply = (
   context: StreamContext,
   output: ReplyOutput,

@@ -12,6 +12,7 @@ import {
 } from '../webhook/ask-webhooks.js'
 import type { CompiledWebhook, Guard } from '../webhook/compiled-guard.js'
 
+/** The webhooks of one mode. */
 export interface Webhooks {
   /** What the webhooks are shown. */
   readonly form: ReplyForm
@@ -19,12 +20,14 @@ export interface Webhooks {
   ask(entry: AskedEntry): Promise<PhaseVerdict>
 }
 
+/** The exchange that webhooks are asked about. */
 export interface WebhookContext {
   readonly guard: Guard
   readonly attributes: Attributes
   readonly signal: Ending
 }
 
+/** Returns the webhooks of a mode. */
 export function webhooksOf(
   mode: 'Sync' | 'Async',
   { guard, attributes, signal }: WebhookContext,

@@ -17,6 +17,7 @@ import type { AskedEntry, PhaseVerdict } from '../webhook/ask-webhooks.js'
 /** Milliseconds that a window waits for the end of a word. */
 const WORD = 25
 
+/** Shows windows of texts when they are due. */
 export interface Windows {
   /** Asks about the windows that are due, and starts timers for the others. */
   look(): void
@@ -25,6 +26,7 @@ export interface Windows {
   close(): void
 }
 
+/** Called with the outcome of questions. */
 export interface WindowEvents {
   /** Called when more may leave. */
   answered(): void
@@ -34,12 +36,14 @@ export interface WindowEvents {
   failed(error: unknown): void
 }
 
+/** The webhooks that windows are shown to. */
 export interface WindowWebhooks {
   /** Minimum milliseconds between two questions about one text. */
   readonly minIntervalMs: number
   ask(entry: AskedEntry): Promise<PhaseVerdict>
 }
 
+/** Creates the windows of the texts of a reply. */
 export const createWindows = (
   texts: { channels(): Iterable<HeldChannel> },
   webhooks: WindowWebhooks,

@@ -23,6 +23,7 @@ import { shownReason } from './verdict-reason.js'
 import { readVerdict, type Shown, type Verdict } from './webhook-answer.js'
 import { type ShownTool, type WebhookRequest, webhookRequest } from './webhook-request.js'
 
+/** What guards need to ask webhooks. */
 export interface GuardDeps {
   readonly pools: WebhookPools
   /** --max-body-bytes: limit of requests, of replies, and of a webhook's answer. */
@@ -63,6 +64,7 @@ export interface AskedEntry extends Pick<Entry, 'kind' | 'role' | 'content' | 'i
   readonly isWritable: boolean
 }
 
+/** What the webhooks of a phase are asked. */
 export interface Question {
   /** NAMESPACE/NAME of the HTTPRoute. */
   readonly route: string
@@ -78,6 +80,7 @@ export interface Question {
   readonly signal: Ending
 }
 
+/** The combined verdict of the webhooks of a phase. */
 export type PhaseVerdict =
   /** contents: one per entry. needed: characters at the end of a window that a webhook still needs. */
   | { readonly type: 'pass'; readonly contents: readonly string[]; readonly needed: number }
@@ -94,6 +97,7 @@ export interface Reject {
   readonly reason?: string
 }
 
+/** Asks the webhooks of a phase in order. */
 export async function askWebhooks(question: Question, deps: GuardDeps): Promise<PhaseVerdict> {
   const { entries } = question
   let contents: readonly string[] = entries.map(({ content }) => content)

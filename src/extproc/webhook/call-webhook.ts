@@ -5,12 +5,14 @@ import type { CallResult, PooledCall } from '../../remote/webhook-call.js'
 import type { WebhookPools } from '../../remote/webhook-pools.js'
 import { contextHeaders, contextWithin, type Trace, type TraceSpan } from '../../tracing.js'
 
+/** What a call needs. */
 export interface WebhookCallDeps {
   readonly pools: WebhookPools
   readonly trace?: Trace | undefined
   readonly span?: TraceSpan | undefined
 }
 
+/** Calls a webhook. */
 export const callWebhook = (deps: WebhookCallDeps, call: PooledCall): Promise<CallResult> =>
   deps.trace === undefined ? deps.pools.call(call) : callTraced(deps, deps.trace, call)
 

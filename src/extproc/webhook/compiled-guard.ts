@@ -11,6 +11,7 @@ import type {
 } from '../../ir/proc-entry.js'
 import type { Inspects } from '../../llm/text/found-text.js'
 
+/** The table entry of a guarded route. */
 export interface Guard {
   readonly type: 'guard'
   /** Key of its entry in the table. */
@@ -41,6 +42,7 @@ export const inspectsOf = (webhooks: readonly CompiledWebhook[]): Inspects => ({
   files: webhooks.some(({ webhook }) => webhook.inspectFiles),
 })
 
+/** A webhook with its compiled header expressions. */
 export interface CompiledWebhook {
   /** The policy that names the webhook, and the place in it; for logs. */
   readonly place?: PolicySource & { readonly rule: string }
@@ -51,6 +53,7 @@ export interface CompiledWebhook {
   readonly path: string
 }
 
+/** A header with its compiled expression. */
 export interface CompiledHeader {
   /** Lower-case, or :path, :method, :authority. */
   readonly name: string
@@ -115,6 +118,7 @@ const placed = (
   ...compileWebhook(webhook),
 })
 
+/** Compiles a webhook. Throws if an expression does not compile. */
 export function compileWebhook(webhook: Webhook): CompiledWebhook {
   const { host, pathname: path } = new URL(webhook.target.url)
   const headers = webhook.headers.map(({ name, expression }) => {

@@ -13,6 +13,7 @@ interface FieldsOptions {
   readonly claims?: readonly string[]
 }
 
+/** Returns the fields of a log line about an exchange. */
 export function exchangeFields(
   { request, jwt }: Attributes,
   { traceparent, tool, claims }: FieldsOptions,
@@ -27,4 +28,5 @@ export function exchangeFields(
   }
 }
 
+/** A request whose headers are not known. */
 export const NO_REQUEST = { headers: new Map<string, string>() }

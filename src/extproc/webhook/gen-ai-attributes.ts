@@ -31,6 +31,7 @@ export const requestAttributes = ({ api, json }: Conversation, path: string): Sp
   'gen_ai.request.model': usageOf(json)?.model ?? modelInPath(path),
 })
 
+/** Returns the attributes that a reply adds to a span. */
 export const replyAttributes = (api: LlmApi, usage: Usage | undefined): SpanAttributes => ({
   ...ofApi(api),
   'gen_ai.response.model': usage?.model,

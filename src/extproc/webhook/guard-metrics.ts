@@ -4,8 +4,10 @@ import type { Phase } from '../../ir/proc-entry.js'
 import type { Usage } from '../../llm/text/usage.js'
 import type { NoVerdictReason } from './no-verdict.js'
 
+/** The outcome of a call of a webhook. */
 export type Outcome = 'allow' | 'modify' | 'reject' | 'fail-open' | 'fail-closed'
 
+/** Labels of the metrics of one call. */
 export interface VerdictLabels {
   readonly webhook: string
   readonly phase: Phase
@@ -15,6 +17,7 @@ export interface VerdictLabels {
   readonly mode?: 'audit'
 }
 
+/** The metrics that guards update. */
 export interface GuardMetrics {
   /** Updates gatehouse_guardrail_verdicts_total and gatehouse_guardrail_webhook_duration_seconds. */
   verdict(labels: VerdictLabels, seconds: number): void

@@ -6,6 +6,7 @@ import { err, type Result } from '../../result.js'
 /** `status`: it did not answer 2xx. `invalid`: its answer is not a verdict. The others: there was no answer. */
 export type NoVerdictReason = RemoteFailure['type'] | 'status' | 'invalid'
 
+/** Why there is no verdict. */
 export interface NoVerdict {
   readonly reason: NoVerdictReason
   /** Without any text of the answer. */
@@ -15,12 +16,15 @@ export interface NoVerdict {
 const noVerdict = (reason: NoVerdictReason, problem: string): Result<never, NoVerdict> =>
   err({ reason, problem })
 
+/** Returns the error of a call that failed. */
 export const failedCall = (failure: RemoteFailure): Result<never, NoVerdict> =>
   noVerdict(failure.type, describeFailure(failure))
 
+/** Returns the error of an answer whose status is not 2xx. */
 export const badStatus = (status: number): Result<never, NoVerdict> =>
   noVerdict('status', `it answered HTTP ${status}`)
 
+/** Returns the error of an answer that violates the contract. */
 export const invalidAnswer = (problem: string): Result<never, NoVerdict> =>
   noVerdict('invalid', problem)
 

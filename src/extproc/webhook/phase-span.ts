@@ -16,6 +16,7 @@ const OUTCOMES: Readonly<Record<string, PhaseOutcome>> = {
   aborted: 'aborted',
 }
 
+/** The span of a phase. */
 export interface PhaseSpan {
   /** The deps of the phase, with its span. */
   readonly deps: GuardDeps

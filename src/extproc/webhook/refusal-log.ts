@@ -15,6 +15,7 @@ export interface RefusedPhase {
   readonly attributes: Attributes
 }
 
+/** What a line about a refusal shows. */
 export interface LoggedRefusal {
   /** Absent: the status of the reply has been sent already. */
   readonly status?: number

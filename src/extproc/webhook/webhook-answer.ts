@@ -8,6 +8,7 @@ import { err, ok, type Result } from '../../result.js'
 import { nextTurn, Pace, unitsOf } from '../../turns.js'
 import { reasonOf } from './verdict-reason.js'
 
+/** An entry that a webhook was shown. */
 export interface Shown {
   readonly role: string
   readonly content: string
@@ -29,6 +30,7 @@ export interface Passing extends Explained {
   readonly holdBack?: number
 }
 
+/** The verdict of one webhook. */
 export type Verdict =
   | ({ readonly type: 'allow' } & Passing)
   /** contents: one per entry that was shown. */

@@ -10,6 +10,7 @@ import { joinInTurns } from '../../utf8.js'
 import type { CompiledWebhook } from './compiled-guard.js'
 import type { Shown } from './webhook-answer.js'
 
+/** The HTTP request to a webhook. */
 export interface WebhookRequest {
   readonly method: string
   readonly path: string
@@ -23,6 +24,7 @@ export interface ShownTool {
   readonly name?: string
 }
 
+/** Builds the request to a webhook. */
 export function* webhookRequest(
   { headers: compiled, host, path: ownPath }: CompiledWebhook,
   phase: Phase,

@@ -11,6 +11,7 @@ import type { RequestView } from '../stream/request-view.js'
 
 const RETRY_AFTER_SECONDS = '5'
 
+/** Returns a metadata document. */
 export function metadataReply(
   document: 'resource-metadata' | 'server-metadata',
   entry: WellKnownEntry,

@@ -9,6 +9,7 @@ import type { CallRemote, RemoteAnswer } from '../../remote/http-call.js'
 import { errorReply, jsonReply, type Reply } from '../stream/immediate-response.js'
 import type { Slots } from '../stream/slots.js'
 
+/** What registration needs. */
 export interface RegistrationDeps {
   readonly callRemote: CallRemote
   /** Limits concurrent proxied registrations at each provider: anybody may begin one, and each holds a connection. */
@@ -23,6 +24,7 @@ const RETRY_AFTER_SECONDS = '5'
 /** Headers of the provider's answer that the client gets. None of them sets state or frames the message. */
 const PASSED_HEADERS = ['cache-control', 'retry-after', 'www-authenticate']
 
+/** The fields of a registration request. */
 export interface RegistrationRequest {
   /** The whole body. */
   readonly body: Uint8Array

@@ -30,6 +30,7 @@ import { refusedReply, type RegistrationDeps, registrationReply } from './regist
 
 const BUFFERED: number = BodySendMode.BUFFERED
 
+/** What the well-known paths are answered with. */
 export interface WellKnownDeps extends RegistrationDeps {
   readonly relay: RelayDeps
   /** Logs the answers of relays and of registration. Absent: they are not logged. */

@@ -30,6 +30,7 @@ import {
 } from './gatehouse-clusters.js'
 import { LAYERED_RUNTIME } from './runtime.js'
 
+/** What an Envoy needs to know to start. */
 export interface BootstrapOptions {
   /** The Gateway that this Envoy serves: "*" or "NAMESPACE/NAME". */
   readonly nodeCluster: string

@@ -52,6 +52,7 @@ export interface GatehouseTls {
   readonly clientCertificate?: { readonly certFile: string; readonly keyFile: string }
 }
 
+/** How an Envoy reaches Gatehouse. */
 export interface GatehouseConnection {
   readonly address: GatehouseAddress
   /** Addresses of the workers, for checks and processing: Envoy then spreads requests, not connections, among them. */

@@ -45,6 +45,7 @@ import { type AdminAddress, buildAdmin, buildOverloadManager } from './bootstrap
 import { buildServerClusters, type GatehouseConnection } from './gatehouse-clusters.js'
 import { LAYERED_RUNTIME } from './runtime.js'
 
+/** What a static configuration is built with. */
 export interface StaticConfigOptions {
   readonly xds: XdsOptions
   readonly connection: GatehouseConnection

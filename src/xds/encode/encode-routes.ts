@@ -18,6 +18,7 @@ import { mapEach, type Work } from '../../turns.js'
 import { elementsOf } from './elements.js'
 import { encode, type Encoded, type EncodedResource, hashOf, resourceOf } from './encode.js'
 
+/** The bytes of one route. */
 export interface EncodedRoute extends Encoded {
   readonly name: string
 }
@@ -30,6 +31,7 @@ export interface EncodedHost {
   readonly routes: readonly Chunk<EncodedRoute>[]
 }
 
+/** A route configuration with its virtual hosts, as bytes. */
 export interface EncodedRoutes {
   readonly name: string
   readonly hosts: readonly Chunk<EncodedHost>[]
@@ -41,11 +43,13 @@ export interface EncodedRoutes {
   readonly whole: () => EncodedResource
 }
 
+/** Encodes one route. */
 export function encodeRoute(route: Route): EncodedRoute {
   const { bytes, version } = encode(RouteSchema, route, route.name)
   return { bytes, version, name: route.name }
 }
 
+/** Encodes virtual hosts and route configurations from encoded routes. */
 export interface RoutesEncoder {
   /** Encodes a virtual host. host has no routes; they are appended. */
   readonly encodeHost: (host: VirtualHost, routes: readonly EncodedRoute[]) => Work<EncodedHost>

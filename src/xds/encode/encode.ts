@@ -24,12 +24,14 @@ import {
 } from '../../grpc/generated/envoy/extensions/transport_sockets/tls/v3/secret_pb.js'
 import { TYPE_URL_PREFIX } from './type-urls.js'
 
+/** The bytes of a message, and their version. */
 export interface Encoded {
   readonly bytes: Uint8Array
   /** Hash of the content, so equal content has the same version in every process. */
   readonly version: string
 }
 
+/** An encoded resource with its name and type. */
 export interface EncodedResource {
   readonly typeUrl: string
   readonly name: string
@@ -74,12 +76,15 @@ export function resourceOf(
   return { typeUrl, name, version, any: create(AnySchema, { typeUrl, value: bytes }) }
 }
 
+/** Encodes a Listener. */
 export const encodeListener = (listener: Listener): EncodedResource =>
   resourceOf(ListenerSchema, listener.name, encode(ListenerSchema, listener, listener.name))
 
+/** Encodes a Cluster. */
 export const encodeCluster = (cluster: Cluster): EncodedResource =>
   resourceOf(ClusterSchema, cluster.name, encode(ClusterSchema, cluster, cluster.name))
 
+/** Encodes the endpoints of a cluster. */
 export const encodeLoadAssignment = (endpoints: ClusterLoadAssignment): EncodedResource =>
   resourceOf(
     ClusterLoadAssignmentSchema,
@@ -87,5 +92,6 @@ export const encodeLoadAssignment = (endpoints: ClusterLoadAssignment): EncodedR
     encode(ClusterLoadAssignmentSchema, endpoints, endpoints.clusterName),
   )
 
+/** Encodes a Secret. */
 export const encodeSecret = (secret: Secret): EncodedResource =>
   resourceOf(SecretSchema, secret.name, encode(SecretSchema, secret, secret.name))

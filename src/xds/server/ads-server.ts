@@ -41,6 +41,7 @@ export interface AdsObserver {
   onClose?(peer: AdsPeer): void
 }
 
+/** What the ADS service is created with. */
 export interface AdsOptions extends AdsObserver {
   readonly cache: SnapshotCache
   readonly logger: Logger
@@ -55,6 +56,7 @@ export interface AdsOptions extends AdsObserver {
   readonly patienceMs?: number
 }
 
+/** The ADS service. */
 export interface AdsService extends GrpcService {
   /** Whether every connected Envoy works with the current listeners and routes. */
   settled(): boolean
@@ -77,6 +79,7 @@ const MAX_REASON_LENGTH = 2_000
 /** Longer than any NAMESPACE/NAME; limits client-supplied names, which stay in logs and status. */
 const MAX_NAME_LENGTH = 400
 
+/** Creates the ADS service. */
 export function createAdsService(options: AdsOptions): AdsService {
   const open = new Set<Open>()
   let streams = 0

@@ -41,6 +41,7 @@ export interface StreamRequest {
   subscribe(type: TypeStream, first: boolean): void
 }
 
+/** What a stream is created with. */
 export interface StreamOptions {
   readonly protocol: Protocol
   /** Returns the current snapshot; undefined if there is none yet. */
@@ -64,6 +65,7 @@ interface Look {
   readonly now: number
 }
 
+/** The state of one ADS stream. */
 export class AdsStream {
   readonly #options: StreamOptions
   readonly #types = new Map<string, TypeStream>()

@@ -13,6 +13,7 @@ import { Suspects } from './nack-bisect.js'
 import { NackRetries } from './nack-retries.js'
 import { resourceChanges, type ResourceMap, sortedOf } from './snapshot-cache.js'
 
+/** What a stream should be sent of one type. */
 export interface Changes {
   /** New or changed resources that no NACK of their version holds back for now. */
   readonly updated: readonly EncodedResource[]
@@ -22,7 +23,6 @@ export interface Changes {
   readonly lingering: readonly string[]
 }
 
-/** The parts of a response that matter here. */
 interface Sent {
   readonly nonce: string
   readonly version: string
@@ -33,6 +33,7 @@ interface Sent {
 /** Stands for a removal in place of a version. */
 const REMOVAL = ''
 
+/** The delivery of one type on one stream. */
 export class Delivery {
   readonly #isDivisible: boolean
   readonly #held = new HeldResources()

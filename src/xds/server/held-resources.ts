@@ -4,6 +4,7 @@ import { memo } from '../../incremental/memo.js'
 import type { EncodedResource } from '../encode/encode.js'
 import type { ResourceMap } from './snapshot-cache.js'
 
+/** What a stream holds under a name. */
 export interface HeldVersion {
   /** The version; "" if Envoy may have any version, as after a NACK. */
   readonly version: string
@@ -21,6 +22,7 @@ const heldOf = memo((resource: EncodedResource): HeldVersion => ({
 
 const NOTHING: ResourceMap = new Map()
 
+/** The resources of one type that a stream holds. */
 export class HeldResources {
   #shared = NOTHING
   /** Entries that deviate from the shared map; undefined means not held although it is in that map. */

@@ -2,6 +2,7 @@
 
 import type { EncodedResource } from '../encode/encode.js'
 
+/** A resource that was sent and not acknowledged yet. */
 export interface SentChange {
   /** The version sent. */
   readonly version: string
@@ -14,6 +15,7 @@ export interface SentChange {
 /** Changed resources by name. */
 export type ChangedResources = ReadonlyMap<string, SentChange>
 
+/** A response that was sent and not acknowledged yet. */
 export interface InFlight {
   readonly version: string
   readonly sentAt: number
@@ -25,6 +27,7 @@ export interface InFlight {
 // An incremental client may have several responses unanswered; this limits the memory for one that answers none.
 const MAX_IN_FLIGHT = 64
 
+/** The unanswered responses of one type on one stream. */
 export class InFlightResponses {
   readonly #byNonce = new Map<string, InFlight>()
 

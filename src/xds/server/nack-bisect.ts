@@ -1,5 +1,6 @@
 // Bisects NACKed batches to isolate the bad resource (group testing).
 
+/** Names that were rejected together, in groups that are sent one by one. */
 export class Suspects {
   /** Group number by name, from 1; lower groups are sent first. */
   readonly #groups = new Map<string, number>()

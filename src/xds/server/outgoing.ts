@@ -3,6 +3,7 @@
 import type { StreamCall } from '../../grpc/service.js'
 import type { Turns } from './turns.js'
 
+/** The responses that a stream has yet to write. */
 export class Outgoing {
   readonly #call: StreamCall
   readonly #turns: Turns

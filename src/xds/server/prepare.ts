@@ -9,6 +9,7 @@ import type { Turns } from './turns.js'
 /** Number of resources that make a job. */
 const MOST = 64
 
+/** Prepares the responses of new snapshots. */
 export class Preparation {
   readonly #turns: Turns
   readonly #encode: (chunk: Chunk<EncodedResource>) => void

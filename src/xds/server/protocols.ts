@@ -11,8 +11,10 @@ import type { StreamRequest } from './ads-stream.js'
 import { subscribeToChanges, subscribeToWorld } from './discovery-requests.js'
 import type { Protocol } from './type-stream.js'
 
+/** A discovery request of either protocol. */
 export type AnyRequest = DiscoveryRequest | DeltaDiscoveryRequest
 
+/** A protocol: how its requests are decoded and read. */
 export interface Dialect<Request> {
   readonly protocol: Protocol
   /** Decodes a request; throws if the bytes are not one. */
@@ -20,12 +22,14 @@ export interface Dialect<Request> {
   readonly read: (request: Request) => StreamRequest
 }
 
+/** The state of the world: each response has all resources of its type. */
 export const world: Dialect<DiscoveryRequest> = {
   protocol: 'state-of-the-world',
   decode: (bytes) => fromBinary(DiscoveryRequestSchema, bytes),
   read: subscribeToWorld,
 }
 
+/** The incremental protocol: each response has what has changed. */
 export const incremental: Dialect<DeltaDiscoveryRequest> = {
   protocol: 'incremental',
   decode: (bytes) => fromBinary(DeltaDiscoveryRequestSchema, bytes),

@@ -16,6 +16,7 @@ import type { Protocol, Push } from './type-stream.js'
 /** Encodes an envoy.service.discovery.v3.DiscoveryResponse or DeltaDiscoveryResponse, in parts that streams share. */
 export type EncodeResponse = (push: Push) => readonly Buffer[]
 
+/** Encoders of both protocols. */
 export interface ResponseEncoders {
   readonly of: Readonly<Record<Protocol, EncodeResponse>>
   /** Encodes in advance the parts of incremental responses with these resources. */

@@ -20,12 +20,14 @@ export interface GatewaySnapshot {
   /** Virtual hosts are part of their route configuration. */
   readonly whole: () => NodeSnapshot
 }
+/** The form of a snapshot: virtual hosts sent separately, or within their route configurations. */
 export type SnapshotForm = keyof GatewaySnapshot
 /** Snapshots by node.cluster: "NAMESPACE/NAME" of a Gateway, or "*" for all of them. */
 export type XdsSnapshot = ReadonlyMap<string, GatewaySnapshot>
 
 const EMPTY: NodeSnapshot = new Map()
 
+/** The current snapshot, and the streams that wait for the next. */
 export class SnapshotCache {
   /** Clusters sent as the state of the world, for Envoys that reconnect. */
   readonly sentClusters = new SentClusters()

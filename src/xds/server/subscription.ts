@@ -8,6 +8,7 @@ const WILDCARD = '*'
 const hasImplicitWildcard = (typeUrl: string): boolean =>
   [CLUSTER_TYPE, LISTENER_TYPE, VIRTUAL_HOST_TYPE].includes(typeUrl)
 
+/** What a stream has subscribed to of one type. */
 export class Subscription {
   readonly #typeUrl: string
   #wildcard = false

@@ -6,6 +6,7 @@ const MOST = 256
 /** Units of a job that sends nothing. */
 const JOB = 32
 
+/** A queue of work for later turns. */
 export class Turns {
   readonly #waiting: (() => void)[] = []
   /** Units spent since the last turn. */

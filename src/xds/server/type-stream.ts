@@ -26,6 +26,7 @@ export interface Push {
 /** Whether a resource may be removed, as nothing that stays refers to it. */
 export type MayRemove = (name: string) => boolean
 
+/** The two forms of ADS. */
 export type Protocol = 'state-of-the-world' | 'incremental'
 
 interface Named {
@@ -58,6 +59,7 @@ const namesOf = memo((resources: readonly EncodedResource[]): readonly string[] 
 
 const NO_NAMES: ReadonlySet<string> = new Set()
 
+/** The state of one type on one stream. */
 export class TypeStream {
   readonly subscription: Subscription
   readonly delivery: Delivery

@@ -13,6 +13,7 @@ import { mapEach, mapWork, type Work } from '../../turns.js'
 import type { EncodedResource } from '../encode/encode.js'
 import { decode } from '../encode/read.js'
 
+/** What the clusters of a snapshot refer to. */
 export interface ClusterFacts {
   /** Names of the clusters whose endpoints come over EDS. */
   readonly needy: readonly string[]

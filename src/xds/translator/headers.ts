@@ -38,6 +38,7 @@ const toRemove = (
   ...new Set([...further, ...(modifier?.remove ?? []).filter((name) => !isRoutingHeader(name))]),
 ]
 
+/** Changes of request and response headers. */
 export interface HeaderModifiers {
   readonly requestHeaders?: HeaderModifier | undefined
   readonly responseHeaders?: HeaderModifier

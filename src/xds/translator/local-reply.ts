@@ -42,6 +42,7 @@ const mark = (key: string, value: string): HeaderValueOption =>
     appendAction: AppendAction.OVERWRITE_IF_EXISTS_OR_ADD,
   })
 
+/** Marks requests whose backend cannot be resolved. */
 export const UNRESOLVED_MARK = mark(UNRESOLVED_HEADER, '1')
 
 const refusedHeader = (status: RefuseAction['status']): string =>
@@ -159,6 +160,7 @@ const UNRESOLVED_MAPPER = create(ResponseMapperSchema, {
   body: inlineString('the backend of this route does not exist\n'),
 })
 
+/** The mappers of Envoy's own replies. */
 export const LOCAL_REPLY_CONFIG = create(LocalReplyConfigSchema, {
   mappers: [
     UNRESOLVED_MAPPER,

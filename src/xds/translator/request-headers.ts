@@ -9,9 +9,11 @@ const isJoined = ({ action, requestHeaders }: Route): boolean =>
   action.type === 'forward' &&
   action.destinations.some((destination) => destination.requestHeaders !== undefined)
 
+/** Returns the request header changes of the route; undefined: none, or they are set per destination. */
 export const headersOfRoute = (route: Route): HeaderModifier | undefined =>
   isJoined(route) ? undefined : route.requestHeaders
 
+/** Returns the request header changes to set on a destination. */
 export const headersTowards = (
   route: Route,
   { requestHeaders: own }: WeightedDestination,

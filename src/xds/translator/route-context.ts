@@ -2,6 +2,7 @@
 
 import type { FilterChain, Listener, VirtualHost } from '../../ir/ir.js'
 
+/** The place in a listener that a route is translated for. */
 export interface RouteContext {
   /** Port of the listener. */
   readonly port: number
@@ -10,6 +11,7 @@ export interface RouteContext {
   readonly exactHost?: string
 }
 
+/** Returns the context of the routes of a virtual host. */
 export function routeContext(
   listener: Listener,
   chain: FilterChain,

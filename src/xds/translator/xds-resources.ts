@@ -20,6 +20,7 @@ export interface XdsResources {
 /** Resources by node.cluster: "*" for an Envoy that serves every Gateway, else the Gateway's "NAMESPACE/NAME". */
 export type XdsByNode = ReadonlyMap<string, XdsResources>
 
+/** Node cluster of an Envoy that serves all Gateways. */
 export const EVERY_GATEWAY = '*'
 
 /** Where Envoy sends the spans of requests. */
@@ -30,6 +31,7 @@ export interface TracingOptions {
   readonly sampling: number
 }
 
+/** Settings of the translation to xDS. */
 export interface XdsOptions {
   /** The IP address that Envoy's listeners bind. */
   readonly listenAddress: string
