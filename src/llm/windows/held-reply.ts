@@ -5,7 +5,7 @@ import { Pace, PIECE, piecesOf, unitsOf, type Work } from '../../turns.js'
 import { type EventFrame, withData } from '../framing/frame.js'
 import { endedBy, rewriteEvent, type StreamEvent } from '../text/stream-event.js'
 import type { HeldChannel } from './held-channel.js'
-import { MOST_CHANNELS, type PlacedPiece,ReplyChannels, type ReplyForm } from './reply-channels.js'
+import { MOST_CHANNELS, type PlacedPiece, ReplyChannels, type ReplyForm } from './reply-channels.js'
 
 export interface HeldReply {
   /** event: what the frame's data says; absent: nothing that is to be shown. */
