@@ -25,33 +25,73 @@ const API_GROUP = 'policy.gatehouse.dev'
 
 /** Returns the fields below spec of each kind that users write, in schema order. */
 export const fieldsOfKinds = (): ReadonlyMap<string, readonly Field[]> =>
-  new Map(editorKinds(API_GROUP).map((kind) => [kind.kind, fieldsOf(fieldsSchema(kind), '')]))
+  new Map(
+    editorKinds(API_GROUP).map((kind) => [
+      kind.kind,
+      fieldsOf(fieldsSchema(kind), '', FIRST_VERSION),
+    ]),
+  )
 
 const at = (object: Json | undefined, key: string): Json | undefined =>
   isJsonObject(object) ? object[key] : undefined
 
-function fieldsOf(schema: JsonObject, path: string): readonly Field[] {
-  const properties = at(schema, 'properties')
-  if (!isJsonObject(properties)) return []
-  const required = (schema['required'] ?? []) as readonly Json[]
+/** since: the version of the object; a schema that objects share may have an older one. */
+function fieldsOf(schema: JsonObject, path: string, since: string): readonly Field[] {
+  const { properties, required } = membersOf(schema)
   return Object.entries(properties).flatMap(([name, value]) => {
     const property = value as JsonObject
     const own = path === '' ? name : `${path}.${name}`
     const items = at(property, 'items')
-    const field = fieldOf(property, own, required.includes(name))
-    const inner = isJsonObject(items) ? fieldsOf(items, `${own}[]`) : fieldsOf(property, own)
-    return [field, ...inner]
+    const field = fieldOf(property, own, required.includes(name), since)
+    const [inner, below] = isJsonObject(items) ? [items, `${own}[]`] : [property, own]
+    return [field, ...fieldsOf(inner, below, field.since)]
   })
 }
 
-const fieldOf = (property: JsonObject, path: string, isRequired: boolean): Field => ({
+interface Members {
+  readonly properties: JsonObject
+  readonly required: readonly Json[]
+}
+
+/** Returns the members of an object, or of all variants of one that a member (such as type) distinguishes. */
+function membersOf(schema: JsonObject): Members {
+  const variants = (schema['oneOf'] ?? schema['anyOf']) as readonly JsonObject[] | undefined
+  if (variants === undefined) {
+    const { properties, required } = schema
+    const names = (required ?? []) as readonly Json[]
+    return { properties: isJsonObject(properties) ? properties : {}, required: names }
+  }
+  const members = variants.map(membersOf)
+  const properties: Record<string, Json> = {}
+  for (const [name, property] of members.flatMap((each) => Object.entries(each.properties)))
+    properties[name] = merged(properties[name], property as JsonObject)
+  const required = Object.keys(properties).filter((name) =>
+    members.every((each) => each.required.includes(name)),
+  )
+  return { properties, required }
+}
+
+/** Merges a member of several variants: their constants are its choices, and the first one has its description. */
+function merged(before: Json | undefined, property: JsonObject): JsonObject {
+  const { const: constant, ...rest } = property
+  if (constant === undefined) return isJsonObject(before) ? before : property
+  const choices = (at(before, 'enum') ?? []) as readonly Json[]
+  return { ...rest, ...(isJsonObject(before) && before), enum: [...choices, constant] }
+}
+
+const fieldOf = (
+  property: JsonObject,
+  path: string,
+  isRequired: boolean,
+  least: string,
+): Field => ({
   path,
   type: typeOf(property),
   preset:
     property['default'] === undefined ? (isRequired ? 'required' : '') : code(property['default']),
   meaning: text(property['description'], ''),
   example: exampleOf(property),
-  since: text(property['since'], FIRST_VERSION),
+  since: [least, text(property['since'], FIRST_VERSION)].toSorted().at(-1) ?? least,
 })
 
 const code = (value: Json): string => `\`${JSON.stringify(value)}\``
@@ -84,7 +124,7 @@ function typeOf(property: JsonObject): string {
     return `integer${bounded(range(property['minimum'], property['maximum']), '')}`
   if (at(property, 'additionalProperties') !== undefined)
     return `map${bounded(range(undefined, property['maxProperties']), 'entries')}`
-  return text(type, 'any')
+  return kindOfValue(property, 'any')
 }
 
 const isDuration = ({ pattern }: JsonObject): boolean =>
@@ -106,8 +146,12 @@ function range(least: Json | undefined, most: Json | undefined): string {
 function plural(items: Json | undefined): string {
   const choices = at(items, 'enum') as readonly Json[] | undefined
   if (choices !== undefined) return `of ${choices.map(code).join(', ')}`
-  return `${text(at(items, 'type'), 'value')}s`
+  return `${kindOfValue(items as JsonObject, 'value')}s`
 }
+
+/** Returns the type, which the variants of an object do not have themselves. */
+const kindOfValue = (schema: JsonObject, otherwise: string): string =>
+  Object.keys(membersOf(schema).properties).length > 0 ? 'object' : text(schema['type'], otherwise)
 
 const text = (value: Json | undefined, otherwise: string): string =>
   typeof value === 'string' ? value : otherwise
@@ -116,24 +160,17 @@ const cell = (text: string): string => text.replaceAll('|', '\\|')
 
 const row = (cells: readonly string[]): string => `| ${cells.map(cell).join(' | ')} |`
 
-const OWN_HEAD = [
+const TABLE_HEAD = [
   '| field | type | default | what it is | example | since |',
   '| --- | --- | --- | --- | --- | --- |',
 ]
-const READ_HEAD = ['| field | type | default |', '| --- | --- | --- |']
 
-const ownTable = (fields: readonly Field[]): string =>
+const table = (fields: readonly Field[]): string =>
   [
-    ...OWN_HEAD,
+    ...TABLE_HEAD,
     ...fields.map(({ path, type, preset, meaning, example, since }) =>
       row([`\`${path}\``, type, preset, meaning, example, since]),
     ),
-  ].join('\n')
-
-const readTable = (fields: readonly Field[]): string =>
-  [
-    ...READ_HEAD,
-    ...fields.map(({ path, type, preset }) => row([`\`${path}\``, type, preset])),
   ].join('\n')
 
 const HEAD = `# Reference
@@ -146,7 +183,7 @@ A field that is not here is an error in the kinds of Gatehouse. In those of the 
 (\`UnsupportedValue\`), or an error where it is a misspelt one. Unless a description says otherwise, references lead to the
 namespace of the resource itself.`
 
-const GATEWAY_API = `The Gateway API's own [reference](https://gateway-api.sigs.k8s.io/reference/spec/) says what these fields mean.`
+const GATEWAY_API = `The Gateway API's own [reference](https://gateway-api.sigs.k8s.io/reference/spec/) has the rest.`
 
 /** Returns the unformatted page. */
 export function referencePage(): string {
@@ -154,14 +191,13 @@ export function referencePage(): string {
   const sections = editorKinds(API_GROUP).map(({ kind, group, versions, strictness, schema }) => {
     const own = fields.get(kind) ?? []
     const head = `## ${kind}\n\n\`${group}/${versions[0] ?? ''}\``
-    if (strictness === 'own')
-      return `${head} · ${descriptions().get(kind) ?? ''}\n\n${ownTable(own)}`
+    if (strictness === 'own') return `${head} · ${descriptions().get(kind) ?? ''}\n\n${table(own)}`
     const missing = unimplementedFields(schema)
     const note =
       missing.length === 0
         ? ''
         : ` Not implemented: ${missing.map((name) => `\`${name}\``).join(', ')}.`
-    return `${head} · Fields that Gatehouse reads.${note} ${GATEWAY_API}\n\n${readTable(own)}`
+    return `${head} · Fields that Gatehouse reads.${note} ${GATEWAY_API}\n\n${table(own)}`
   })
   return `${[HEAD, ...sections].join('\n\n')}\n`
 }

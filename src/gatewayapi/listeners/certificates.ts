@@ -4,7 +4,7 @@
 import type { Certificate } from '../../ir/ir.js'
 import { certificateName } from '../../ir/names.js'
 import { GATEWAY_API_GROUP } from '../../resources/kinds/fields.js'
-import type { CertificateRef } from '../../resources/kinds/gateway.js'
+import type { CertificateRef } from '../../resources/kinds/gateway-tls.js'
 import { err, ok, type Result } from '../../result.js'
 import { type Context, query } from '../world/context.js'
 import { isServerPair } from '../world/pem.js'

@@ -3,7 +3,8 @@
 
 import type { ClientTls } from '../../ir/ir.js'
 import { GATEWAY_API_GROUP } from '../../resources/kinds/fields.js'
-import type { ClientValidationSpec, GatewaySpec } from '../../resources/kinds/gateway.js'
+import type { GatewaySpec } from '../../resources/kinds/gateway.js'
+import type { ClientValidationSpec } from '../../resources/kinds/gateway-tls.js'
 import type { Resource } from '../../resources/kinds/resources.js'
 import { err, ok, type Result } from '../../result.js'
 import type { Context } from '../world/context.js'

@@ -1,7 +1,7 @@
 // Finds the Secrets and ConfigMaps that other resources refer to; no others are read.
 
 import { GATEWAY_API_GROUP } from '../kinds/fields.js'
-import type { CertificateRef } from '../kinds/gateway.js'
+import type { CertificateRef } from '../kinds/gateway-tls.js'
 import type { ReferenceGrantSpec } from '../kinds/reference-grant.js'
 import type { Resource, Resources } from '../kinds/resources.js'
 import { usedServices } from './used-services.js'
