@@ -9,6 +9,7 @@ import {
   judge,
   judgeScopes,
   type RuleFault,
+  type RulePlace,
   type RuleVerdict,
 } from '../rules/judge.js'
 import { listRequestText } from '../rules/list-request.js'
@@ -92,11 +93,15 @@ function judgeAll(
   const budget = new Budget(options.ruleBudget)
   const attributes = attributesOf(caller)
   const all = calls.map((one) => ({ ...attributes, mcp: mcpAttributes(one) }))
+  const allowing = new Set<RuleVerdict>()
   for (const one of all) {
     const verdict = judge(rules, one, budget)
     if (verdict.fault !== undefined) return { ...verdict, tool: one.mcp.toolName }
+    allowing.add(verdict)
   }
-  const verdict = judgeScopes(rules.scopes, all, caller.token?.claims.json, budget)
+  const scopes = judgeScopes(rules.scopes, all, caller.token?.claims.json, budget)
+  const [allowedAll = scopes, ...others] = allowing
+  const verdict = scopes.fault === undefined && others.length === 0 ? allowedAll : scopes
   const [only] = all
   return all.length === 1 && only !== undefined && verdict.fault !== undefined
     ? { ...verdict, tool: only.mcp.toolName }
@@ -123,9 +128,10 @@ function conclude(
   const listRequest = mcp && listRequestOf(entry, caller, mcp)
   const cookie = withoutOwnCookies(request.headers.get('cookie'))
   const values = entry.values && valuesOf(context, entry, entry.values, caller)
-  if (mcp === undefined && cookie === undefined && values === undefined) return letIn(entry, token)
+  const allowed = letIn(entry, token, verdict.allowedBy)
+  if (mcp === undefined && cookie === undefined && values === undefined) return allowed
   return {
-    ...letIn(entry, token),
+    ...allowed,
     ...(mcp === undefined ? {} : { mcp }),
     ...(cookie === undefined ? {} : { cookie }),
     ...(listRequest === undefined ? {} : { listRequest }),
@@ -160,9 +166,14 @@ function valuesOf(
 }
 
 /** Makes nearly every decision; spreads would cost more than its whole content. */
-function letIn(entry: CompiledEntry, token: RememberedToken | undefined): Allowed {
-  if (token !== undefined) return { type: 'allow', reason: 'allowed', token }
-  return entry.jwt === undefined ? ALLOWED : ANONYMOUS
+function letIn(
+  entry: CompiledEntry,
+  token: RememberedToken | undefined,
+  rule: RulePlace | undefined,
+): Allowed {
+  if (token !== undefined) return { type: 'allow', reason: 'allowed', token, rule }
+  const allowed = entry.jwt === undefined ? ALLOWED : ANONYMOUS
+  return rule === undefined ? allowed : { ...allowed, rule }
 }
 
 const ALLOWED: Allowed = { type: 'allow', reason: 'allowed' }
@@ -217,7 +228,8 @@ function judgeAndScopes(rules: CompiledRules, caller: Caller, budget: Budget): R
   const attributes = rules.readTokenAlone ? { jwt: caller.token?.claims } : attributesOf(caller)
   const verdict = judge(rules, attributes, budget)
   if (verdict.fault !== undefined) return verdict
-  return judgeScopes(rules.scopes, [attributes], caller.token?.claims.json, budget)
+  const scopes = judgeScopes(rules.scopes, [attributes], caller.token?.claims.json, budget)
+  return scopes.fault === undefined ? verdict : scopes
 }
 
 function warnOfBudget(context: CheckContext, { entry }: CompiledEntry, rule: string): void {

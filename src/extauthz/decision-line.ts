@@ -20,7 +20,7 @@ import { bearerToken } from './authorization-header.js'
 import type { CheckCall } from './check-context.js'
 import { type CheckRequest, openCheckRequest, readCheckRequest } from './check-request.js'
 import { claim, LEEWAY_SECONDS, readClaims } from './claims.js'
-import type { Decision, Reason, Refusal } from './decision.js'
+import type { Allowed, Decision, Reason, Refusal } from './decision.js'
 import { HeaderNames } from './header-names.js'
 import { parseJws } from './jws.js'
 
@@ -146,9 +146,9 @@ export interface DecidingPlace extends Partial<PolicySource> {
   readonly rule?: string
 }
 
-/** The rule that denies the request, or else the policy that does. */
+/** The rule that denies or allows the request, or else the policy that does. */
 export function decisionPlace(entry: AuthzEntry, decision: Decision): DecidingPlace {
-  if (decision.type === 'allow') return {}
+  if (decision.type === 'allow') return allowedPlace(entry, decision)
   const { by } = decision
   if (by === undefined) return entry.policy ?? {}
   return by.rule === undefined
@@ -156,7 +156,15 @@ export function decisionPlace(entry: AuthzEntry, decision: Decision): DecidingPl
     : ruleOf(entry.authorization, by.rule)
 }
 
-/** The one policy that allows. Empty if several do, since no single one of them denied the request. */
+/** Without Allow rules, the policy whose token was asked for; none on a route that is only audited. */
+function allowedPlace({ authorization, policy }: AuthzEntry, { rule }: Allowed): DecidingPlace {
+  if (rule !== undefined) return ruleOf(authorization, rule)
+  return authorization === undefined || authorization.allow.length === 0
+    ? (policy ?? {})
+    : allowing(authorization)
+}
+
+/** The one policy with Allow rules. Empty if several have some, since no single one of them decided. */
 function allowing(authorization: Authorization | undefined): DecidingPlace {
   const [only, ...others] =
     authorization?.policies?.filter(({ action, rules }) => action === 'Allow' && rules > 0) ?? []

@@ -51,6 +51,8 @@ export interface Allowed {
   readonly type: 'allow'
   readonly reason: Reason
   readonly token?: RememberedToken
+  /** For the log: the Allow rule that was true for all calls of the request; absent: no single one was. */
+  readonly rule?: RulePlace | undefined
   /** The Cookie that the backend gets; "": none. Absent: the one that the client sent. */
   readonly cookie?: string
   /** What ext_proc needs to know of a request for a list. */

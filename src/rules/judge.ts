@@ -37,6 +37,8 @@ export interface RuleVerdict {
   readonly fault?: RuleFault
   /** The rule that denies it; absent: no single rule does. */
   readonly rule?: RulePlace
+  /** The Allow rule that was true; absent: none was needed, or the request is denied. */
+  readonly allowedBy?: RulePlace
   /** For MCP: the tool of the call that is denied. */
   readonly tool?: string
   /** The rule that spent the budget, as its list and its place there, counted from 0. */
@@ -46,6 +48,11 @@ export interface RuleVerdict {
 }
 
 const LET_IN: RuleVerdict = {}
+/** Verdicts by the index of the Allow rule: checks allocate none. */
+const LET_IN_BY: RuleVerdict[] = []
+
+const letInBy = (index: number): RuleVerdict =>
+  (LET_IN_BY[index] ??= { allowedBy: { list: 'allow', index } })
 
 /**
  * A rule that cannot be evaluated denies as Deny and is false as Require and Allow. All rules share the budget: rules
@@ -67,7 +74,7 @@ export function judge(rules: CompiledRules, attributes: Attributes, budget: Budg
   for (const [index, rule] of rules.require.entries())
     if (!isTrue(rule)) return verdict('require', index, 'rule-required')
   for (const [index, rule] of rules.allow.entries()) {
-    if (isTrue(rule)) return LET_IN
+    if (isTrue(rule)) return letInBy(index)
     if (budget.isSpent) return verdict('allow', index, 'rule-budget')
   }
   return rules.allow.length > 0 ? { fault: 'no-rule-allows' } : LET_IN

@@ -122,6 +122,80 @@ test.each([
   expect((line as { rule?: string }).rule).toBe(rule)
 })
 
+const ALLOWING: AuthzEntry['authorization'] = {
+  deny: ['request.method == "PUT"'],
+  require: [],
+  allow: ['jwt.role == "admin"', 'jwt.role == "root"', 'request.method == "GET"'],
+  requiredScopes: [{ scopes: ['read'], impliedBy: [] }],
+  policies: [
+    { policy: 'default/a', source: 'a.yaml:1', action: 'Allow', rules: 1, scopes: 0 },
+    { policy: 'default/b', source: 'b.yaml:2', action: 'Deny', rules: 1, scopes: 1 },
+    { policy: 'default/c', source: 'c.yaml:3', action: 'Allow', rules: 2, scopes: 0 },
+  ],
+}
+
+test.each([
+  ['POST', 'admin', 'default/a', 'a.yaml:1', 'matchExpressions[0]'],
+  ['POST', 'root', 'default/c', 'c.yaml:3', 'matchExpressions[0]'],
+  ['GET', 'guest', 'default/c', 'c.yaml:3', 'matchExpressions[1]'],
+])('%s as %s: allowed by %s', async (method, role, name, source, rule) => {
+  const headers = [bearer(await sign(key, { role, scope: 'read' }))]
+  const { check, lines } = logging(
+    { jwt: guarded, authorization: ALLOWING },
+    { oneAllowedOf: 1, refusals: true },
+  )
+  for (let i = 0; i < 3; i++) await check({ method, headers })
+  expect(lines).toHaveLength(3)
+  for (const line of lines)
+    expect(line).toMatchObject({ decision: 'allow', policy: name, source, rule })
+})
+
+test.each<[string, Partial<AuthzEntry>, object]>([
+  ['a token alone', { jwt: guarded }, policy],
+  [
+    'rules that deny others',
+    { jwt: guarded, authorization: { ...ALLOWING, allow: [], requiredScopes: [] } },
+    policy,
+  ],
+  ['no policy with tokens', {}, {}],
+])('allowed by %s: no rule', async (_what, rest, place) => {
+  const own = rest.jwt === undefined ? { policy: undefined } : {}
+  const headers = [bearer(await sign(key))]
+  const line = await lineOf({ ...rest, ...own }, { headers }, { oneAllowedOf: 1 })
+  expect(line).toMatchObject({ decision: 'allow', ...place })
+  expect(line).not.toHaveProperty('rule')
+  if (rest.jwt === undefined) expect(line).not.toHaveProperty('policy')
+})
+
+test.each([
+  ['one call', ['ls'], 'matchExpressions[0]'],
+  ['calls that the same rule allows', ['ls', 'ls'], 'matchExpressions[0]'],
+  ['calls that two rules allow', ['ls', 'cat'], undefined],
+])('MCP, %s', async (_what, names, rule) => {
+  const calls = names.map((name, id) => ({
+    ...{ jsonrpc: '2.0', id, method: 'tools/call', params: { name } },
+  }))
+  const body = JSON.stringify(calls.length === 1 ? calls[0] : calls)
+  const rules = {
+    ...{ deny: [], require: [], allow: ['mcp.tool.name == "ls"', 'mcp.tool.name == "cat"'] },
+    policies: [
+      { policy: 'default/a', source: 'a.yaml:1', action: 'Allow', rules: 2, scopes: 0 },
+    ] as const,
+  }
+  const headers = [
+    bearer(await sign(key)),
+    ['content-type', 'application/json'],
+    ['content-length', String(body.length)],
+  ] as const
+  const line = await lineOf(
+    { jwt: guarded, authorization: rules },
+    { headers, body },
+    { oneAllowedOf: 1 },
+  )
+  expect(line).toMatchObject({ decision: 'allow', policy: 'default/a', source: 'a.yaml:1' })
+  expect((line as { rule?: string }).rule).toBe(rule)
+})
+
 test('the tool of the call that is refused', async () => {
   const body = JSON.stringify({
     jsonrpc: '2.0',
