@@ -4,11 +4,13 @@ import { type ASTNode, EvaluationError } from '@marcbachmann/cel-js'
 import { err, ok, type Result } from '../result.js'
 import { type Attributes, attributeValue, type Root, ROOTS } from './attributes.js'
 import { type Budget, BUDGET_EXCEEDED, charge, spending } from './budget.js'
+import { classSteps } from './class-steps.js'
 import { assertClosedParts } from './closed-parts.js'
 import { MAX_EXPRESSION_LENGTH, ruleEnvironment, syntaxEnvironment } from './environment.js'
 import { ExpressionError } from './expression-error.js'
 import { meter } from './metering.js'
-import { compilePattern, MAX_PATTERN_SIZE } from './patterns.js'
+import { estimatedSize } from './pattern-size.js'
+import { holdPattern, MAX_CLASS_STEPS, MAX_PATTERN_SIZE, MAX_PATTERNS_SIZE } from './patterns.js'
 import { type CelProblem, celProblem, problemOf } from './problem.js'
 import { findReads, type Reads } from './reads.js'
 import { renameCalls, writtenPattern } from './renames.js'
@@ -17,6 +19,8 @@ import { walk } from './walk.js'
 
 export interface Expression {
   readonly reads: Reads
+  /** Its written-out patterns, which stay compiled as long as it lives. */
+  readonly patterns: readonly object[]
   /** The library's name of the static type; "dyn" if it is known only at run time. */
   readonly type: string
   /** The error is a code; messages are dropped, as they can contain values of the request. */
@@ -49,7 +53,7 @@ function compileChecked(
   denied: Readonly<Partial<Record<Root, string>>>,
 ): Expression {
   const ast = syntaxEnvironment.parse(source).ast
-  assertPatterns(ast)
+  const patterns = holdPatterns(ast)
   assertMapKeys(ast)
   const reads = findReads(ast)
   for (const root of reads.roots.keys()) {
@@ -62,16 +66,30 @@ function compileChecked(
   if (error !== undefined || type === undefined) throw error ?? new Error('no type')
   meter(evaluate.ast)
   assertClosedParts(renamed, ast)
-  return { reads, type, run: runner(evaluate, [...reads.roots]) }
+  return { reads, patterns, type, run: runner(evaluate, [...reads.roots]) }
 }
 
-/** Compiles written-out patterns now, so that a bad one is reported to its author. */
-function assertPatterns(ast: ASTNode): void {
+/**
+ * Compiles written-out patterns now: a bad one is reported to its author, and no request waits for it. Different ones
+ * are limited together.
+ */
+function holdPatterns(ast: ASTNode): readonly object[] {
+  const patterns = new Map<string, object>()
+  let [size, steps] = [0, 0]
   walk(ast, (node) => {
     const pattern = writtenPattern(node)
-    if (pattern === undefined) return
+    if (pattern === undefined || patterns.has(pattern.text)) return
+    size += estimatedSize(pattern.text)
+    steps += classSteps(pattern.text)
+    const isFirst = patterns.size === 0
+    if (!isFirst && (size > MAX_PATTERNS_SIZE || steps > MAX_CLASS_STEPS))
+      throw new ExpressionError(
+        `the patterns are too large together; at most ${MAX_PATTERNS_SIZE} instructions are allowed in an expression, and a class of Unicode counts as hundreds`,
+        pattern.start,
+        pattern.end,
+      )
     try {
-      compilePattern(pattern.text)
+      patterns.set(pattern.text, holdPattern(pattern.text))
     } catch (error) {
       if (error instanceof CelLimitError)
         throw new ExpressionError(
@@ -86,6 +104,7 @@ function assertPatterns(ast: ASTNode): void {
       )
     }
   })
+  return [...patterns.values()]
 }
 
 /** Keys that the library silently drops from a map. */

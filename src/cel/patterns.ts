@@ -6,6 +6,7 @@ import { classSteps, namesProperty } from './class-steps.js'
 import { estimatedSize } from './pattern-size.js'
 import { CelLimitError } from './values.js'
 
+/** Maximum number of remembered patterns that were computed at run time. */
 const MAX_REMEMBERED = 500
 
 /** Maximum size of a pattern, in instructions (estimated). */
@@ -15,8 +16,10 @@ const MAX_COMPUTED_LENGTH = 1024
 const MAX_COMPUTED_SIZE = 500
 /** Steps to compile one instruction. */
 const STEPS_PER_COMPILED = 40
-/** Maximum steps to compile the classes of a pattern, about 20 ms. */
-const MAX_CLASS_STEPS = 200_000
+/** Maximum steps to compile the classes of a pattern, or of all patterns of an expression: about 10 ms. */
+export const MAX_CLASS_STEPS = 100_000
+/** Maximum size of all patterns of an expression, in instructions (estimated): about 5 ms to compile. */
+export const MAX_PATTERNS_SIZE = 10_000
 
 /** Steps for each instruction that a state is made of, or left by. */
 const STEPS_PER_INSTRUCTION = 0.5
@@ -26,16 +29,37 @@ const MAX_STATES = 1000
 
 const compiled = new Map<string, RE2JS>()
 
-/** @throws when the pattern is not RE2 syntax, or too large. */
-export function compilePattern(pattern: string): RE2JS {
-  const known = compiled.get(pattern)
+/** Patterns that are in use. Those of other users cannot displace them, so no request has to compile them again. */
+const held = new Map<string, WeakRef<RE2JS>>()
+const unheld = new FinalizationRegistry<string>((pattern) => {
+  if (held.get(pattern)?.deref() === undefined) held.delete(pattern)
+})
+
+/** Compiles a pattern that stays compiled for as long as the result is referenced. @throws as compilePattern. */
+export function holdPattern(pattern: string): RE2JS {
+  const known = held.get(pattern)?.deref()
   if (known !== undefined) return known
+  const fresh = compiled.get(pattern) ?? compile(pattern)
+  held.set(pattern, new WeakRef(fresh))
+  unheld.register(fresh, pattern)
+  return fresh
+}
+
+/** @throws when the pattern is not RE2 syntax, or too large. */
+function compilePattern(pattern: string): RE2JS {
+  const known = held.get(pattern)?.deref() ?? compiled.get(pattern)
+  if (known !== undefined) return known
+  const fresh = compile(pattern)
+  if (compiled.size >= MAX_REMEMBERED) forgetOldest()
+  compiled.set(pattern, fresh)
+  return fresh
+}
+
+function compile(pattern: string): RE2JS {
   if (estimatedSize(pattern) > MAX_PATTERN_SIZE || classSteps(pattern) > MAX_CLASS_STEPS)
     throw new CelLimitError('pattern too large')
   const fresh = RE2JS.compile(pattern)
   meterPattern(fresh)
-  if (compiled.size >= MAX_REMEMBERED) forgetOldest()
-  compiled.set(pattern, fresh)
   return fresh
 }
 
@@ -60,15 +84,21 @@ function forgetOldest(): void {
   }
 }
 
-export function matchesPattern(subject: string, pattern: string): boolean {
-  const known = compilePattern(pattern)
+export const matchesPattern = (subject: string, pattern: string): boolean =>
+  matchesCompiled(subject, compilePattern(pattern))
+
+/** Charges for the match. */
+export function matchesCompiled(subject: string, pattern: RE2JS): boolean {
   charge(1 + subject.length / 2)
-  return known.test(subject)
+  return pattern.test(subject)
 }
 
-/** Whether the pattern matches all of the subject, as Envoy matches paths. @throws as compilePattern. */
+/** The pattern that matches all of a subject, as Envoy matches paths. */
+export const wholePattern = (pattern: string): string => `\\A(?:${pattern})\\z`
+
+/** Whether the pattern matches all of the subject. @throws as compilePattern. */
 export const matchesWhole = (subject: string, pattern: string): boolean =>
-  matchesPattern(subject, `\\A(?:${pattern})\\z`)
+  matchesPattern(subject, wholePattern(pattern))
 
 /** The pattern may be an attacker's too. @throws as compilePattern, and CelLimitError. */
 export function matchesComputedPattern(subject: string, pattern: string): boolean {

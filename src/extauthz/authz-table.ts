@@ -10,6 +10,7 @@ import { allRules, compileRules } from '../rules/compile-rules.js'
 import type { CompiledRules } from '../rules/judge.js'
 import { atOnce, mapWork, type Work } from '../turns.js'
 import { HeaderNames } from './header-names.js'
+import { compilePaths } from './path-check.js'
 import { type CompiledProvider, type CompiledProviders, countUses, providerOf } from './provider.js'
 import { DEFAULT_REMEMBERED_TOKENS } from './token-memory.js'
 import { type CompiledValues, compileValues } from './values-for-envoy.js'
@@ -103,6 +104,7 @@ function* compileOne(entry: AuthzEntry, known: CompiledProviders): Work<Compiled
   const providers = (entry.jwt?.providers ?? []).flatMap(
     (provider) => providerOf(known, provider) ?? [],
   )
+  yield* compilePaths(entry.paths)
   const rules = entry.authorization && (yield* compileRules(entry.authorization))
   const all = rules === undefined ? [] : allRules(rules)
   const readsMcp = all.some((rule) => rule.reads.roots.has('mcp'))

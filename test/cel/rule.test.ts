@@ -1,6 +1,7 @@
 // Authorization rules: which evaluate to true, to false or to an error, and which are rejected before they run.
 
-import { describe, expect, test } from 'vitest'
+import { RE2JS } from '@bufbuild/re2'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { lazyValue } from '../../src/cel/attributes.js'
 import { compileRule } from '../../src/cel/rule.js'
 import { ATTRIBUTES, json, run, withoutToken } from './helpers.js'
@@ -260,6 +261,39 @@ describe('limits', () => {
     const jwt = lazyValue({ sub: 'member-7' })
     for (const rule of compiled)
       expect(rule.ok && rule.value.evaluate({ jwt })).toEqual({ ok: true, value: true })
+  })
+})
+
+describe('written-out patterns', () => {
+  const anyOf = (name: string, count: number, size: number): string =>
+    Array.from({ length: count }, (_, i) => `"b".matches("a{${size}}${name}${i}")`).join(' || ')
+
+  test('are compiled before any request, however many other rules have some', () => {
+    const rules = ['one', 'two', 'three'].map((name) => compileRule(anyOf(name, 200, 12)))
+    const compile = vi.spyOn(RE2JS, 'compile')
+    onTestFinished(() => compile.mockRestore())
+    for (const rule of [...rules, ...rules])
+      expect(rule.ok && rule.value.evaluate({})).toEqual({ ok: true, value: false })
+    expect(compile).not.toHaveBeenCalled()
+  })
+
+  test('are limited together, as one rule is compiled at once', () => {
+    const compile = vi.spyOn(RE2JS, 'compile')
+    onTestFinished(() => compile.mockRestore())
+    const rule = compileRule(anyOf('many', 400, 900))
+    expect(!rule.ok && rule.error.message).toMatch(
+      /^line 1, column \d+: the patterns are too large/,
+    )
+    expect(compile.mock.calls.length).toBeLessThan(20)
+    const classes = compileRule(
+      Array.from({ length: 30 }, (_, i) => `"b".matches(r"\\pL${i}")`).join(' || '),
+    )
+    expect(!classes.ok && classes.error.message).toContain('the patterns are too large')
+  })
+
+  test('that are the same count once', () => {
+    const same = Array.from({ length: 40 }, () => '"b".matches("a{900}")').join(' || ')
+    expect(compileRule(same).ok).toBe(true)
   })
 })
 
