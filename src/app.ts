@@ -18,6 +18,7 @@ import type { ResourceProvider } from './resources/kinds/resources.js'
 import type { Settings } from './settings.js'
 import type { ServerAddress } from './settings/values.js'
 
+/** What Gatehouse is started with. */
 export interface AppDeps {
   readonly logger: Logger
   readonly provider: ResourceProvider
@@ -34,6 +35,7 @@ export interface AppDeps {
   onFatal(error: Error): void
 }
 
+/** A running Gatehouse. */
 export interface App {
   /** Admin address as bound. */
   readonly admin: string

@@ -8,6 +8,7 @@ const LARGE = 4 * 1024
 
 const NO_ROOM = Buffer.alloc(0)
 
+/** Bytes that have arrived so far. */
 export class ByteCollector {
   #size = 0
   #parts: Buffer[] = []

@@ -7,6 +7,7 @@ import { readTraceparent, TRACEPARENT } from './tracing.js'
 /** Writes a line of the decision log, to where the operator wants it. Must not wait. */
 export type WriteDecision = (message: string, fields: object) => void
 
+/** What a decision log is created with. */
 export interface DecisionLogOptions {
   readonly write: WriteDecision
   /** Milliseconds since the epoch. */
@@ -17,12 +18,14 @@ export interface DecisionLogOptions {
   readonly claims: readonly string[]
 }
 
+/** Which requests have lines. */
 export interface DecisionChoice {
   readonly refusals: boolean
   /** N to log one of N allowed requests; 0: none. */
   readonly oneAllowedOf: number
 }
 
+/** Writes lines about requests. */
 export interface DecisionLog {
   /** Names of claims that lines may show besides sub, iss and client_id. */
   readonly claims: readonly string[]
@@ -39,6 +42,7 @@ export type DecisionKey = Readonly<Record<string, string | number | undefined>>
 /** Message of the line about those left out when no line of their key followed. */
 export const LEFT_OUT = 'decisions left out'
 
+/** Creates a decision log. */
 export function createDecisionLog({ write, now, choice, claims }: DecisionLogOptions): DecisionLog {
   const limit = createLogLimit(now)
   let untold = 0

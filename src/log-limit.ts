@@ -8,6 +8,7 @@ const OTHERS = ''
 /** Tells how many were left out since the last line. isShared: they may have different keys. */
 export type TellRest = (leftOut: number, isShared: boolean) => void
 
+/** Limits log lines by key. */
 export interface LogLimit {
   /**
    * Returns undefined if no line may be written, else how many of this key were left out since its last one. rest: called

@@ -4,6 +4,7 @@
 import { pino } from 'pino'
 import { prettyFactory } from 'pino-pretty'
 
+/** A method for each level. */
 export interface LogMethods {
   debug(fields: object, message: string): void
   info(fields: object, message: string): void
@@ -11,11 +12,13 @@ export interface LogMethods {
   error(fields: object, message: string): void
 }
 
+/** A logger of structured lines. */
 export interface Logger extends LogMethods {
   /** Logs without redaction, for fields that are known to hold no secrets. */
   readonly plain?: LogMethods
 }
 
+/** What a logger is created with. */
 export interface LoggerOptions {
   /** Level of pino, or "silent". */
   readonly level: string

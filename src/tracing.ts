@@ -6,6 +6,7 @@ export type SpanAttributes = Readonly<
   Record<string, string | number | boolean | readonly string[] | undefined>
 >
 
+/** A span that has been started. */
 export interface TraceSpan {
   /** Value of the traceparent header for calls within this span. */
   readonly traceparent: string
@@ -26,12 +27,14 @@ export interface SentContext {
   readonly state?: string | undefined
 }
 
+/** What a span is started with. */
 export interface SpanStart extends SentContext {
   readonly kind: 'server' | 'client' | 'internal'
   /** When it began, in milliseconds of performance.now(); absent: now. */
   readonly startedAt?: number
 }
 
+/** Starts spans. */
 export interface Tracer {
   start(name: string, options: SpanStart): TraceSpan
 }
@@ -71,6 +74,7 @@ export const contextHeaders = ({
   ...(tracestate !== '' && { [TRACESTATE]: tracestate }),
 })
 
+/** The trace that a request belongs to. */
 export interface TraceContext {
   readonly traceId: string
   readonly spanId: string

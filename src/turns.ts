@@ -33,6 +33,7 @@ function* longPiecesOf(text: string): Generator<string> {
   }
 }
 
+/** Returns the units of work for a text of this length. */
 export const unitsOf = (characters: number): number => 1 + Math.floor(characters / UNIT_LENGTH)
 
 /** Counts the units of one piece of work across all functions that take part in it. */
@@ -149,6 +150,7 @@ export function* mapEach<Element, Result>(
   return results
 }
 
+/** Resolves in the next turn of the event loop. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }

@@ -7,8 +7,19 @@ import { expect, test } from 'vitest'
 
 const SRC = resolve(import.meta.dirname, '../src')
 const ROOMS = [
-  ...['addresses', 'explain', 'export', 'extauthz', 'extproc', 'grpc', 'http2', 'ir'],
-  ...['resources/kinds', 'routing', 'settings', 'settings.ts', 'xds'],
+  ...[
+    'addresses',
+    'app',
+    'app.ts',
+    'explain',
+    'export',
+    'extauthz',
+    'extproc',
+    'gatewayapi',
+    'grpc',
+  ],
+  ...['http2', 'incremental', 'ir', 'resources/kinds', 'routing', 'settings', 'settings.ts'],
+  ...['snapshot', 'workers', 'xds'],
 ]
 
 const EXPORT = /^export (?:async |abstract )?(?:const|function|interface|type|class|enum) (\w+)/

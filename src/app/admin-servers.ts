@@ -6,6 +6,7 @@ import type { Logger } from '../logger.js'
 import type { Settings } from '../settings.js'
 import type { ServerAddress } from '../settings/values.js'
 
+/** The bound admin servers. */
 export interface AdminServers {
   /** Address of --admin as bound. */
   readonly address: string

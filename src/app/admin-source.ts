@@ -12,6 +12,7 @@ import { createPageSource, type PageParts } from './page-source.js'
 import type { Pipeline } from './pipeline.js'
 import { configDump, remoteReport, resourcesReport } from './report.js'
 
+/** The running parts that the admin server reads. */
 export interface AdminParts extends ExplainerParts, Omit<PageParts, 'workers'> {
   readonly pipeline: Pipeline
   readonly publisher: Publisher

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { TcpAddress } from '../settings/values.js'
 
+/** A bound server. */
 export interface ClosedServer {
   close(): Promise<void>
 }

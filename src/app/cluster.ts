@@ -14,6 +14,7 @@ import { type RunningController, startMeshController } from './mesh-controller.j
 import type { PipelineState } from './pipeline.js'
 import { createRareWarnings } from './rare-warnings.js'
 
+/** The connection to a cluster. */
 export interface Cluster {
   readonly provider: ResourceProvider
   /** Absent: Gatehouse applies nothing to a mesh. */

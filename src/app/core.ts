@@ -33,6 +33,7 @@ import { createStateSource, type MeshParts } from './state-source.js'
 import { ENVOY_CA_FILE, systemCaFile } from './system-ca-file.js'
 import { serveByWorkers } from './worker-servers.js'
 
+/** The running parts behind the servers. */
 export interface Core {
   readonly pipeline: Pipeline
   readonly envoys: Envoys
@@ -47,6 +48,7 @@ export interface Core {
   close(): Promise<void>
 }
 
+/** What the parts are created with. */
 export interface CoreDeps {
   readonly logger: Logger
   /** Whether Envoy is a child process, on this machine. */
@@ -61,6 +63,7 @@ export interface CoreDeps {
   readonly onFirst?: ((first: FirstPublication) => Work<void>) | undefined
 }
 
+/** Creates the parts and connects them. */
 export function createCore(settings: Settings, deps: CoreDeps): Core {
   const { logger, ownEnvoy } = deps
   const { heldBytes, metrics, stopCollecting } = createMeasures(settings)

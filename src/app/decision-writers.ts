@@ -7,6 +7,7 @@ import type { Logger } from '../logger.js'
 import type { Settings } from '../settings.js'
 import { type LineFile, openLineFile } from './line-file.js'
 
+/** What a writer is created with. */
 export interface DecisionWriterDeps {
   readonly logger: Logger
   /** Milliseconds since the epoch. */
@@ -17,6 +18,7 @@ export interface DecisionWriterDeps {
   readonly fields?: object
 }
 
+/** Writes the lines of the decision log. */
 export interface DecisionWriter {
   readonly write: WriteDecision
   /** Writes the waiting lines; gives up after a short time. */

@@ -10,6 +10,7 @@ import type { KubernetesProvider } from '../resources/kubernetes/provider.js'
 import type { Settings } from '../settings.js'
 import { leaseOf } from './lease-of.js'
 
+/** What writing Events needs. */
 export interface EventDeps {
   readonly client: KubernetesClient
   readonly source: Pick<KubernetesProvider, 'raw'>

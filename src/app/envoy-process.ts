@@ -6,6 +6,7 @@ import { type EnvoyChild, type EnvoyChildOptions, startEnvoy } from '../envoy/ch
 import { exitSentence, isLive } from '../envoy/wait-until-live.js'
 import { formatAddress, type ServerAddress } from '../settings/values.js'
 
+/** What Envoy is run with. */
 export interface EnvoyProcessOptions extends EnvoyChildOptions {
   readonly admin: ServerAddress
   /** Whether Envoy has acknowledged its configuration, as the ADS server saw. */
@@ -14,6 +15,7 @@ export interface EnvoyProcessOptions extends EnvoyChildOptions {
   onHopeless(error: Error): void
 }
 
+/** An Envoy that is kept running. */
 export interface EnvoyProcess {
   /** Why Envoy does not serve; undefined if it does. */
   obstacle(): string | undefined

@@ -12,6 +12,7 @@ import { meshOf } from './mesh.js'
 import type { Pipeline } from './pipeline.js'
 import type { KeySets } from './services.js'
 
+/** The running parts that an explanation reads. */
 export interface ExplainerParts {
   readonly settings: Settings
   readonly pipeline: Pick<Pipeline, 'state'>
@@ -20,6 +21,7 @@ export interface ExplainerParts {
   readonly now: () => number
 }
 
+/** Returns a function that explains a described request. */
 export const createExplainer =
   ({ settings, pipeline, publisher, keySets, now }: ExplainerParts): ExplainSource =>
   async (text) => {

@@ -13,6 +13,7 @@ import type { Telemetry } from '../telemetry/start-telemetry.js'
 import type { Tracer } from '../tracing.js'
 import { createDecisionWriter, type DecisionWriter } from './decision-writers.js'
 
+/** What the outputs are created with. */
 export interface ExportsDeps {
   readonly logger: Logger
   readonly metrics: Pick<Metrics, 'exported'>
@@ -27,6 +28,7 @@ export interface ExportsDeps {
 /** Longest wait for a collector at the end of the process. */
 const CLOSE_MS = 1_000
 
+/** The outputs of a process. */
 export class Exports {
   readonly #settings: Settings
   readonly #deps: ExportsDeps

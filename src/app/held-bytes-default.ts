@@ -3,6 +3,7 @@
 import { constrainedMemory } from 'node:process'
 import { getHeapStatistics } from 'node:v8'
 
+/** Returns the default, in bytes. */
 export function defaultHeldBytes(): number {
   // 0 or a number larger than the memory means that the system sets no limit.
   const system = constrainedMemory() || Infinity

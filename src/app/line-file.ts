@@ -6,6 +6,7 @@ import { type FileHandle, open, stat } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { errorText } from '../errors.js'
 
+/** A file that is appended to. */
 export interface LineFile {
   /** Adds a line, with its line break. Drops it if too much is waiting. */
   write(line: string): void
@@ -13,6 +14,7 @@ export interface LineFile {
   close(): Promise<void>
 }
 
+/** What a file is opened with. */
 export interface LineFileOptions {
   readonly path: string
   /** Called with the number of lines that were written, or dropped because too many waited or the file was closed. */

@@ -6,6 +6,7 @@ import type { Settings } from '../settings.js'
 import { defaultHeldBytes } from './held-bytes-default.js'
 import { startIdleCollection } from './idle-collection.js'
 
+/** Creates the metrics and the budget, and starts to collect garbage when idle. */
 export function createMeasures({ heldBytes: given }: Settings) {
   const budget = given ?? defaultHeldBytes()
   const heldBytes = createHeldBytes(budget, undefined, () => metrics.budgetReached('held-bytes'))

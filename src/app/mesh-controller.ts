@@ -24,6 +24,7 @@ import type { PipelineState } from './pipeline.js'
 import { startProbeSecret } from './probe-secret.js'
 import { callRules, tenancyOf } from './tenancy.js'
 
+/** A running controller. */
 export interface RunningController {
   onRun(state: PipelineState): void
   /** Looks at everything again: this replica may have gained the right to write. */
@@ -35,6 +36,7 @@ export interface RunningController {
   close(): Promise<void>
 }
 
+/** What the controller is started with. */
 export interface MeshControllerDeps {
   readonly client: KubernetesClient
   readonly source: Pick<KubernetesProvider, 'raw'>

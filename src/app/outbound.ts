@@ -13,6 +13,7 @@ import type { Environment, Settings } from '../settings.js'
 import type { Tracer } from '../tracing.js'
 import { callRules, publicRules, tenancyOf } from './tenancy.js'
 
+/** What outbound calls are created with. */
 export interface OutboundDeps {
   readonly caFile: string
   readonly logger: Logger
@@ -29,8 +30,10 @@ export interface OutboundDeps {
   readonly startTimer: (callback: () => void, ms: number) => () => void
 }
 
+/** The parts that call other servers. */
 export type OutboundParts = ReturnType<typeof createOutbound>
 
+/** What calls are created with. */
 export interface CallsDeps extends Pick<OutboundDeps, 'caFile' | 'ownAddresses'> {
   /** Queues for webhook connections, which all workers share; absent: only this process calls webhooks. */
   readonly lines?: WebhookLines
@@ -55,6 +58,7 @@ export function createCalls(settings: Settings, { caFile, ownAddresses, lines }:
   }
 }
 
+/** Creates the parts. */
 export function createOutbound(settings: Settings, deps: OutboundDeps) {
   const { logger, metrics, now, startTimer, onChange } = deps
   const { tenancy, callRemote, callPublic, pools } = createCalls(settings, deps)

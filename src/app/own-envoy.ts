@@ -12,6 +12,7 @@ import { type EnvoyProcess, runEnvoy } from './envoy-process.js'
 import { ownConnection } from './own-listeners.js'
 import { ENVOY_ADMIN_SOCKET } from './private-folder.js'
 
+/** What the Envoy is started with. */
 export interface OwnEnvoyDeps {
   /** Private folder for the sockets of Gatehouse and of Envoy's admin address. */
   readonly folder: string

@@ -11,6 +11,7 @@ const workerSocket = (worker: number): string => `worker-${worker}.sock`
 const numbers = (workers: number): readonly number[] =>
   workers === 1 ? [] : Array.from({ length: workers }, (_, index) => index + 1)
 
+/** Returns the sockets in the private folder. */
 export const ownListeners = (folder: string, workers: number): readonly GrpcListener[] => [
   { address: { type: 'unix', path: join(folder, GATEHOUSE_SOCKET) } },
   ...numbers(workers).map((worker) => ({
@@ -19,6 +20,7 @@ export const ownListeners = (folder: string, workers: number): readonly GrpcList
   })),
 ]
 
+/** Returns how Envoy reaches these sockets. */
 export const ownConnection = (folder: string, workers: number): GatehouseConnection => ({
   address: { type: 'unix', path: join(folder, GATEHOUSE_SOCKET) },
   ...(workers > 1 && {

@@ -18,6 +18,7 @@ interface Asked {
   ask(): Promise<readonly (readonly RecentDecision[])[]>
 }
 
+/** The running parts that the page shows. */
 export interface PageParts {
   readonly settings: Settings
   readonly pipeline: Pick<Pipeline, 'state'>
@@ -28,6 +29,7 @@ export interface PageParts {
   readonly workers: { readonly decisions: Asked } | undefined
 }
 
+/** Returns a function that collects the content of the page. */
 export function createPageSource(
   parts: PageParts,
   status: () => StatusReport,

@@ -13,6 +13,7 @@ import { type Snapshot, snapshotWork } from '../snapshot/build-snapshot.js'
 import { inTurns, nextTurn, type Slice, type Work } from '../turns.js'
 import type { XdsOptions } from '../xds/translator/xds-resources.js'
 
+/** What the pipeline is created with. */
 export interface PipelineDeps {
   readonly translator: {
     translationWork(resources: Resources, remote: RemoteState, names?: NameState): Work<Translation>
@@ -38,6 +39,7 @@ export interface PipelineDeps {
   startTimer(callback: () => void, ms: number): () => void
 }
 
+/** Input and result of the last run. */
 export interface PipelineState {
   /** Input of the last run, or the state that was read if no run has succeeded. Absent: nothing has been read yet. */
   readonly provider?: ProviderState
@@ -47,6 +49,7 @@ export interface PipelineState {
   readonly failure?: string
 }
 
+/** Runs the translation at every change. */
 export interface Pipeline {
   resourcesChanged(state: ProviderState): void
   /** Reports that documents or names have changed. */
@@ -64,6 +67,7 @@ const REMOTE_DEBOUNCE_MS = 20
 const NAME_PATIENCE_MS = 500
 const FIRST_NAME_PATIENCE_MS = 5_000
 
+/** Creates a pipeline that has not run. */
 export function createPipeline(deps: PipelineDeps): Pipeline {
   let state: PipelineState = {}
   let read: ProviderState | undefined

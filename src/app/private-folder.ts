@@ -11,6 +11,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { askAdmin } from '../envoy/ask-admin.js'
 import { errorText } from '../errors.js'
 
+/** A folder that exists until the process ends. */
 export interface PrivateFolder {
   readonly path: string
   remove(): Promise<void>
@@ -20,6 +21,7 @@ export interface PrivateFolder {
 
 /** Sockets in the folder of `run`; their paths must fit a sun_path. */
 export const GATEHOUSE_SOCKET = 'gatehouse.sock'
+/** Name of the socket of Envoy's admin address. */
 export const ENVOY_ADMIN_SOCKET = 'envoy-admin.sock'
 /** Socket that the owner listens on for as long as it lives. */
 const OWNER_SOCKET = 'owner.sock'

@@ -6,12 +6,14 @@ import { errorText } from '../errors.js'
 import { isJsonObject, type JsonObject } from '../ir/json.js'
 import { type KubernetesClient, KubernetesError } from '../resources/kubernetes/client.js'
 
+/** The secret as last read. */
 export interface ProbeSecret {
   /** Returns undefined until it has been read once. */
   current(): Uint8Array | undefined
   close(): void
 }
 
+/** What the secret is read with. */
 export interface ProbeSecretOptions {
   readonly client: KubernetesClient
   readonly namespace: string
@@ -27,6 +29,7 @@ const BYTES = 32
 const SOON = 1_000
 const AGAIN = 30_000
 
+/** Reads the secret, again and again, and creates it if it is missing. */
 export function startProbeSecret(options: ProbeSecretOptions): ProbeSecret {
   const { client, namespace, name, mayWrite, onWarning } = options
   const list = `/api/v1/namespaces/${encodeURIComponent(namespace)}/secrets`

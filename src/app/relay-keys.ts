@@ -11,15 +11,19 @@ import type { RelayKeys } from '../gatewayapi/world/world.js'
 import type { Logger } from '../logger.js'
 import type { Settings } from '../settings.js'
 
+/** The settings that relay keys depend on. */
 export type RelayKeySettings = Pick<Settings, 'command' | 'relayKeyFile'>
+/** The translator's option for relay keys. */
 export type RelayKeyOption = Pick<TranslatorOptions, 'relayKeys'>
 
+/** Relay keys that are kept up to date. */
 export interface FollowedRelayKeys {
   /** The translator's option, which always returns the latest keys. */
   readonly option: RelayKeyOption
   readonly close: () => void
 }
 
+/** What following the files needs. */
 export interface FollowRelayKeysDeps {
   readonly logger: Logger
   /** Called when the keys have changed. */

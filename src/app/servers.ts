@@ -8,6 +8,7 @@ export interface GrpcListener extends Pick<GrpcServerOptions, 'address' | 'tls'>
   readonly worker?: number
 }
 
+/** gRPC servers on several addresses. */
 export interface Servers {
   /** Addresses as bound, in the order given. */
   readonly addresses: readonly string[]

@@ -32,6 +32,7 @@ interface CommonDeps {
   readonly now: () => number
 }
 
+/** What the ADS service is created with. */
 export interface AdsDeps extends CommonDeps {
   readonly cache: SnapshotCache
   /** Records what each Envoy was sent, acknowledged and rejected. */
@@ -40,6 +41,7 @@ export interface AdsDeps extends CommonDeps {
   readonly trust: PeerTrust
 }
 
+/** Creates the ADS service. */
 export function createAds({ cache, envoys, metrics, logger, now, trust }: AdsDeps): AdsService {
   return createAdsService({
     cache,
@@ -54,8 +56,10 @@ export function createAds({ cache, envoys, metrics, logger, now, trust }: AdsDep
   })
 }
 
+/** Access of checks to fresh keys. */
 export type KeySets = Pick<FreshKeysOptions, 'refetchKeySet' | 'keySetAnswers'>
 
+/** What the services of the tables are created with. */
 export interface TableDeps extends CommonDeps {
   readonly tables: {
     readonly authz: EntryTable<CompiledEntry>

@@ -39,6 +39,7 @@ export interface FirstPublication {
   readonly remote: RemoteState
 }
 
+/** What the start screen is printed with. */
 export interface StartScreenParts {
   readonly terminal: Terminal
   readonly settings: Settings

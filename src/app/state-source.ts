@@ -9,6 +9,7 @@ import type { RunningController } from './mesh-controller.js'
 import type { Pipeline } from './pipeline.js'
 import { resourcesReport } from './report.js'
 
+/** The running parts that the gauges read. */
 export interface StateParts {
   readonly pipeline: Pick<Pipeline, 'state'>
   readonly envoys: Envoys
@@ -19,6 +20,7 @@ export interface StateParts {
 /** What others need of the controller of a mesh. */
 export type MeshParts = Pick<RunningController, 'probes' | 'enforced'>
 
+/** Creates the source of the gauges. */
 export function createStateSource({ pipeline, envoys, remote, mesh }: StateParts): StateSource {
   const resources = () => resourcesReport(pipeline.state())
   return {

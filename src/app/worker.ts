@@ -27,6 +27,7 @@ import { createCalls } from './outbound.js'
 import { createCheckAndProcess, limitsOf } from './services.js'
 import { systemCaFile } from './system-ca-file.js'
 
+/** A started worker. */
 export interface Worker {
   /** Resolves when all tables received so far are in force. */
   tablesTaken(): Promise<void>
@@ -34,6 +35,7 @@ export interface Worker {
   receive(message: Exclude<ToWorker, { readonly type: 'start' }>, socket?: Socket): void
 }
 
+/** What a worker is started with. */
 export interface WorkerDeps {
   readonly logger: Logger
   readonly post: (message: FromWorker) => void

@@ -33,6 +33,7 @@ import { olderFirst } from './world/grouping.js'
 import { createQueryEngine } from './world/queries.js'
 import { keyIn, keyOf, OWN_RELAY_KEYS } from './world/world.js'
 
+/** The result of a translation. */
 export interface Translation {
   readonly ir: Ir
   /** Status of every resource, sorted by kind, namespace and name; without conditions for kinds that have none. */
@@ -51,6 +52,7 @@ export interface Translation {
   readonly mesh?: readonly MeshRoute[]
 }
 
+/** Translates resources, again at every change. */
 export interface Translator {
   /** names: absent where Gatehouse resolves no names, as with files. */
   translate(resources: Resources, remote: RemoteState, names?: NameState): Translation
@@ -58,6 +60,7 @@ export interface Translator {
   translationWork(resources: Resources, remote: RemoteState, names?: NameState): Work<Translation>
 }
 
+/** Creates a translator that has translated nothing yet. */
 export function createTranslator(options: TranslatorOptions): Translator {
   const queries = createQueryEngine()
   const kept: Kept = {

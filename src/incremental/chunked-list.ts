@@ -7,6 +7,7 @@ import { commonEnds } from './diff.js'
 /** Part of a list, never empty. */
 export type Chunk<Element> = readonly Element[]
 
+/** Cuts lists into chunks. */
 export type Chunker<Element> = <Own extends Element>(list: readonly Own[]) => readonly Chunk<Own>[]
 
 /** Average length of a chunk; a power of two. */
@@ -110,8 +111,10 @@ function knownChunks<Element>(
   }
 }
 
+/** Cuts lists of named elements. */
 export const namedChunks = createChunker<{ readonly name: string }>(({ name }) => name)
 
+/** Cuts lists of elements with keys. */
 export const keyedChunks = createChunker<{ readonly key: string }>(({ key }) => key)
 
 /**

@@ -1,10 +1,12 @@
 // Multiset difference by identity of two mostly equal lists; order is ignored.
 
+/** Elements that one of two lists lacks. */
 export interface Differences<Element> {
   readonly removed: readonly Element[]
   readonly added: readonly Element[]
 }
 
+/** Compares two lists. */
 export function differences<Element>(
   before: readonly Element[],
   now: readonly Element[],
@@ -22,6 +24,7 @@ export function partDifferences<Element>(
   return differences(removed.flat(), added.flat())
 }
 
+/** Number of equal elements at both ends of two lists. */
 export interface CommonEnds {
   readonly start: number
   readonly end: number

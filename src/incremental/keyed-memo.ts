@@ -2,6 +2,7 @@
 
 import { isSameRow } from './diff.js'
 
+/** Values by key. */
 export interface KeyedMemo {
   /** Returns the value for the key; calls compute if an input is another object. compute must depend on inputs only. */
   get<Value>(key: string, inputs: readonly unknown[], compute: () => Value): Value
@@ -14,6 +15,7 @@ interface Entry {
   readonly value: unknown
 }
 
+/** Creates an empty memo. */
 export function createKeyedMemo(): KeyedMemo {
   let previous = new Map<string, Entry>()
   let current = new Map<string, Entry>()

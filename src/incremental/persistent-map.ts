@@ -1,6 +1,7 @@
 // Persistent map: with() returns a new version that shares its base with the previous one; a few changed entries are
 // patches on it.
 
+/** A map that is never modified. */
 export interface PersistentMap<Value> {
   get(key: string): Value | undefined
   /** Returns a new version with these changes. undefined removes a key; the last change of a key wins. */
@@ -10,6 +11,7 @@ export interface PersistentMap<Value> {
 /** Maximum number of patches; more are merged into a new base. */
 const MAX_PATCHES = 128
 
+/** Returns a map with these entries. */
 export const persistentMap = <Value>(
   base: ReadonlyMap<string, Value> = new Map(),
   patches: ReadonlyMap<string, Value | undefined> = new Map(),

@@ -6,12 +6,15 @@ import type { Work } from '../turns.js'
 import { concat } from './chunked-list.js'
 import { commonEnds, type Differences, partDifferences } from './diff.js'
 
+/** A list in parts, of which most stay the same objects. */
 export type Parts<Value> = readonly (readonly Value[])[]
 
+/** Sorts a list in parts; each call updates the result of the one before. */
 export type SortedList<Value> = (parts: Parts<Value>) => Work<readonly Value[]>
 
 type Compare<Value> = (a: Value, b: Value) => number
 
+/** Creates a sorted list without elements. */
 export function createSortedList<Value>(compare: Compare<Value>): SortedList<Value> {
   let past: Parts<Value> = []
   let list: readonly Value[] = []

@@ -11,6 +11,7 @@ import type { XdsByNode, XdsOptions } from '../xds/translator/xds-resources.js'
 import { groupXds } from './group-xds.js'
 import { revisionOf } from './revision.js'
 
+/** Everything that is published together. */
 export interface Snapshot {
   /** Hash of the content: equal revisions mean equal snapshots. */
   readonly revision: string

@@ -3,6 +3,7 @@
 import { LISTENER_TYPE } from '../xds/encode/type-urls.js'
 import type { AdsPeer } from '../xds/server/ads-server.js'
 
+/** What is known of a connected Envoy. */
 export interface EnvoyState {
   readonly node: string
   readonly cluster: string
@@ -10,6 +11,7 @@ export interface EnvoyState {
   readonly types: readonly EnvoyTypeState[]
 }
 
+/** Versions of one type at an Envoy. */
 export interface EnvoyTypeState {
   /** Type URL. */
   readonly type: string
@@ -19,6 +21,7 @@ export interface EnvoyTypeState {
   readonly nacked?: Nack
 }
 
+/** A rejection by an Envoy. */
 export interface Nack {
   readonly version: string
   readonly message: string
@@ -35,6 +38,7 @@ interface Stream {
 // Maximum number of disconnected streams in the status; the oldest are dropped.
 const MAX_GONE = 16
 
+/** The states of all Envoys. */
 export class Envoys {
   private readonly streams = new Map<number, Stream>()
 

@@ -7,6 +7,7 @@ interface OfRoute {
   readonly route: string
 }
 
+/** The HTTPRoutes with entries in the tables. */
 export class LiveRoutes {
   /** Number of entries by route. */
   readonly #entries = new Map<string, number>()

@@ -8,6 +8,7 @@ import type { Snapshot } from './build-snapshot.js'
 import { LiveRoutes } from './live-routes.js'
 import { type EntryTable, RetainedTable } from './retained-table.js'
 
+/** What the publisher is created with. */
 export interface PublisherDeps {
   /** Other processes that answer from the tables; publish() resolves when all of them have these. Absent: none. */
   readonly others?:
@@ -29,6 +30,7 @@ export interface PublisherDeps {
   startTimer(callback: () => void, ms: number): () => void
 }
 
+/** Publishes snapshots. */
 export interface Publisher {
   /** Publishes the snapshot unless its revision is the current one; returns whether it did. */
   publish(snapshot: Snapshot): boolean
@@ -43,6 +45,7 @@ const KEEP_AT_LEAST_MS = 60_000
 const KEEP_AT_MOST_MS = 600_000
 const LOOK_EVERY_MS = 5_000
 
+/** Creates a publisher that has published nothing yet. */
 export function createPublisher(deps: PublisherDeps): Publisher {
   const authz = new RetainedTable<CompiledEntry>()
   const proc = new RetainedTable<CompiledProcEntry>()

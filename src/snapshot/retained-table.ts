@@ -14,6 +14,7 @@ interface Kept<Entry> {
   readonly since: number
 }
 
+/** A table of which vanished entries are kept for a while. */
 export class RetainedTable<Entry> implements EntryTable<Entry> {
   private current: Pick<EntryTable<Entry>, 'get'> = { get: () => undefined }
   isUnfilled = true

@@ -2,6 +2,7 @@
 
 import type { FromWorker, RefetchedKeySet, ToWorker } from './messages.js'
 
+/** A message about fetches of key sets. */
 export type KeySetMessage = Extract<
   ToWorker,
   { readonly type: 'refetched' } | { readonly type: 'key-set-answers' }

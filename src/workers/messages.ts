@@ -27,11 +27,13 @@ export interface ListChange<Entry> {
   readonly added: readonly Entry[]
 }
 
+/** Changes of both tables. */
 export interface TableChanges {
   readonly authz: ListChange<AuthzEntry>
   readonly proc: ListChange<ProcEntry>
 }
 
+/** What a worker is started with. */
 export interface WorkerStart {
   /** Worker number, from 1: a field of its log lines, and its place among the shared counters. */
   readonly worker: number
@@ -73,11 +75,13 @@ export type PermitsToMain =
     }
   | { readonly type: 'permits-returned'; readonly key: string; readonly count: number }
 
+/** A message about permits, to a worker. */
 export type PermitsToWorker =
   | { readonly type: 'permits-granted'; readonly key: string; readonly count: number }
   /** Requests permits back as soon as no call needs them, because other workers wait. */
   | { readonly type: 'permits-recalled'; readonly key: string; readonly count: number }
 
+/** A message about a forwarded stream, to the main process. */
 export type StreamToMain =
   | {
       readonly type: 'stream-open'
@@ -92,6 +96,7 @@ export type StreamToMain =
   /** The client has taken this many of the sent bytes. */
   | { readonly type: 'stream-taken'; readonly stream: number; readonly bytes: number }
 
+/** A message to a worker. */
 export type ToWorker =
   | { readonly type: 'start'; readonly start: WorkerStart }
   /** One part of the changes of both tables; they take effect together, after the last part. */
@@ -120,6 +125,7 @@ export type ToWorker =
   | PermitsToWorker
   | StreamToWorker
 
+/** A message from a worker. */
 export type FromWorker =
   /** The worker is ready for sockets. */
   | { readonly type: 'ready' }
@@ -140,10 +146,13 @@ export type FromWorker =
   | PermitsToMain
   | StreamToMain
 
+/** Milliseconds between two questions whether a worker is alive. */
 export const PING_MS = 2_000
 
+/** Whether a message is about permits. */
 export const isOfPermits = (message: FromWorker): message is PermitsToMain =>
   message.type.startsWith('permits-')
 
+/** Whether a message is about a forwarded stream. */
 export const isOfStream = (message: FromWorker): message is StreamToMain =>
   message.type.startsWith('stream-')

@@ -13,6 +13,7 @@ import type { PermitsToMain, PermitsToWorker } from './messages.js'
 
 type OpenConnections = Parameters<WebhookLines['open']>[2]
 
+/** The queues of one worker. */
 export class PermitLines implements WebhookLines {
   readonly #lines = new Map<string, PermitLine>()
 

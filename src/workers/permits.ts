@@ -18,6 +18,7 @@ interface Webhook {
   readonly shares: Map<number, Share>
 }
 
+/** The permits of all webhooks. */
 export class Permits {
   readonly #webhooks = new Map<string, Webhook>()
   #served = 0

@@ -4,6 +4,7 @@ import type { GrpcService, StreamCall, StreamListener } from '../grpc/service.js
 import { Status } from '../grpc/status.js'
 import type { RelayedDescription, StreamToMain, StreamToWorker } from './messages.js'
 
+/** A service whose streams are forwarded. */
 export interface RelayedService {
   readonly service: GrpcService
   /** Handles a message of the main process; ignored if its stream is over or belongs to another service. */

@@ -15,6 +15,7 @@ const CELL = 8
 /** File descriptor of the file in a worker. */
 export const COUNTERS_FD = 4
 
+/** The file of the counters, in the main process. */
 export interface CountersFile {
   readonly fd: number
   /** Resets the cells of a worker that has ended. */
@@ -53,6 +54,7 @@ function openUnnamed([folder, ...others]: readonly string[]): number {
   }
 }
 
+/** The counters, as one worker sees them. */
 export interface SharedCounters {
   readonly heldBytes: Tally
   /** Returns the tally of a name. Names with colliding hashes share one: each gets less than its limit, never more. */

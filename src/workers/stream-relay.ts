@@ -10,6 +10,7 @@ import type { StreamToMain, StreamToWorker } from './messages.js'
 /** Maximum bytes under way to a client; the message that exceeds it is still sent, and the next one has to wait. */
 const WINDOW = 256 * 1024
 
+/** The forwarded streams of one worker. */
 export class StreamRelay {
   readonly #open = new Map<number, RelayedCall>()
   readonly #services: readonly GrpcService[]

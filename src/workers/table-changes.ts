@@ -13,11 +13,13 @@ import type { ListChange, TableChanges } from './messages.js'
 /** The parts of the model that both servers read. */
 export type Tables = Pick<Ir, 'authz' | 'proc'>
 
+/** Tables without entries. */
 export const NO_TABLES: Tables = { authz: [], proc: [] }
 
 /** Maximum number of keys and of entries in a part: a worker reads each part without a pause. */
 const PART = 64
 
+/** Returns the changes that turn one version of the tables into another. */
 export const changesBetween = (before: Tables, now: Tables): TableChanges => ({
   authz: listChange(before.authz, now.authz),
   proc: listChange(before.proc, now.proc),
@@ -43,6 +45,7 @@ function listChange<Entry extends { readonly key: string }>(
   return { removed: removed.map(({ key }) => key), added }
 }
 
+/** The tables of a worker. */
 export interface WorkerTables {
   readonly authz: EntryTable<CompiledEntry>
   readonly proc: EntryTable<CompiledProcEntry>

@@ -3,6 +3,7 @@
 import { countersOf, type MetricsJson, sumOf, withoutRoutes } from '../admin/merged-metrics.js'
 import { type AskedPlace, WorkerQuestion } from './worker-question.js'
 
+/** The metrics of all workers. */
 export class WorkerMetrics {
   readonly #question: WorkerQuestion<MetricsJson>
   #ended: readonly MetricsJson[] = []

@@ -5,6 +5,7 @@ import type { Logger } from '../logger.js'
 import type { FromWorker, ToWorker } from './messages.js'
 import { startWorkerProcess, type WorkerProcess } from './worker-process.js'
 
+/** What workers are started and watched with. */
 export interface PlaceDeps {
   readonly program: URL
   /** Returns the descriptor of the counters file, as passed to startWorkerProcess(). */
@@ -30,6 +31,7 @@ const HEALTHY_MS = 60_000
 /** Maximum unanswered pings, one every two seconds, before a hanging worker is killed. */
 const MOST_UNANSWERED = 15
 
+/** A slot with its worker. */
 export class WorkerPlace {
   readonly number: number
   /** Number of its worker's connections, by listener. */

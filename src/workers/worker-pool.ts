@@ -1,5 +1,4 @@
-// Manages the workers: sends them tables and sockets, fetches key sets, serves the streams of services that stay in the
-// main process, and replaces workers that end.
+// Manages the workers: sends them tables and sockets, serves what they forward, and replaces those that end.
 
 import type { Socket } from 'node:net'
 import type { RecentDecision } from '../admin/recent-decisions.js'
@@ -25,6 +24,7 @@ import { WorkerMetrics } from './worker-metrics.js'
 import { WorkerPlace } from './worker-place.js'
 import { WorkerQuestion } from './worker-question.js'
 
+/** What the pool is created with. */
 export interface WorkerPoolDeps {
   readonly settings: Settings
   readonly heldBytes: number
@@ -48,6 +48,7 @@ interface Waiting {
   readonly done: () => void
 }
 
+/** The workers of this process. */
 export class WorkerPool {
   readonly #deps: WorkerPoolDeps
   readonly #places: readonly WorkerPlace[]
@@ -291,7 +292,6 @@ export class WorkerPool {
   }
 }
 
-/** Returns the messages that turn the tables of a worker into these. */
 const tableMessages = (sequence: number, before: Tables, now: Tables): readonly ToWorker[] =>
   partsOf(changesBetween(before, now)).map((changes, index, { length }) => ({
     ...{ type: 'tables', sequence, changes },

@@ -5,6 +5,7 @@ import type { Socket } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import type { FromWorker, ToWorker } from './messages.js'
 
+/** A running worker. */
 export interface WorkerProcess {
   readonly pid: number | undefined
   /** Sends messages in order. If the worker has ended, or ends before it gets the message, closes the socket. */
@@ -13,6 +14,7 @@ export interface WorkerProcess {
   kill(): void
 }
 
+/** What a worker is started with. */
 export interface WorkerProcessOptions {
   /** The compiled program. */
   readonly program: URL
@@ -23,6 +25,7 @@ export interface WorkerProcessOptions {
   onExit(why: string): void
 }
 
+/** Starts a worker. */
 export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess {
   // The worker's standard output is discarded: that of the main process is reserved for results.
   const child = fork(fileURLToPath(options.program), [], {

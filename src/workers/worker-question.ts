@@ -12,6 +12,7 @@ export interface AskedPlace {
 /** Longest wait for an answer; after that, a worker's previous answer is used. */
 const ANSWER_MS = 1_000
 
+/** A question to all workers. */
 export class WorkerQuestion<Answer> {
   readonly #places: readonly AskedPlace[]
   readonly #question: (call: number) => ToWorker

@@ -10,8 +10,10 @@ import { isHostname } from '../world/hostnames.js'
 import { isCertificates } from '../world/pem.js'
 import { keyIn, keyOf, targetKey } from '../world/world.js'
 
+/** A decoded BackendTLSPolicy. */
 export type TlsPolicy = Resource<BackendTlsPolicySpec>
 
+/** Why a policy cannot be used. */
 export interface TlsPolicyProblem {
   /** Reason of the condition Accepted. */
   readonly reason: 'Invalid' | 'NoValidCACertificate'
@@ -62,6 +64,7 @@ export const sectionsOf = (policy: TlsPolicy, target: string): readonly (string 
     )
     .map(({ sectionName }) => sectionName)
 
+/** Translates a policy; memoised. */
 export const translateTlsPolicy = (
   context: Context,
   policy: TlsPolicy,

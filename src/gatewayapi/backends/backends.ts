@@ -15,6 +15,7 @@ import { tlsTowards } from './backend-tls.js'
 import { checkEndpoints, type EndpointsProblem } from './checked-endpoints.js'
 import { endpointsOfHost, endpointsOfService } from './endpoints.js'
 
+/** A reference to a Service or ProxyBackend. */
 export interface BackendRef {
   readonly group: string
   readonly kind: string
@@ -23,6 +24,7 @@ export interface BackendRef {
   readonly port?: number | undefined
 }
 
+/** A resolved backend. */
 export interface Backend {
   /** targetKey() of the Service or ProxyBackend. */
   readonly target: string
@@ -42,6 +44,7 @@ export interface Backend {
   readonly authority: string
 }
 
+/** Why a backend cannot be used. */
 export interface BackendProblem {
   /** targetKey() of the referenced resource, whether it exists or not. */
   readonly target: string
@@ -57,6 +60,7 @@ export interface BackendProblem {
 
 type Lookup = Result<Backend, Omit<BackendProblem, 'target'>>
 
+/** Resolves a reference. */
 export function resolveBackend(
   context: Context,
   from: Referrer,

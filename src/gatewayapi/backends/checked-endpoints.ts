@@ -8,6 +8,7 @@ import type { Address, Endpoints } from '../../ir/destination.js'
 import type { Context } from '../world/context.js'
 import { addressRules } from './address-rules.js'
 
+/** Endpoints without forbidden addresses. */
 export interface CheckedEndpoints {
   readonly endpoints: Endpoints
   /** Set if no address is left. */
@@ -16,6 +17,7 @@ export interface CheckedEndpoints {
   readonly note?: string
 }
 
+/** Why no address is left. */
 export interface EndpointsProblem {
   /** Reason of the condition ResolvedRefs. */
   readonly reason: 'ForbiddenAddress' | 'NameNotResolved'

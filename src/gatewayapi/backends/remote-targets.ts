@@ -42,12 +42,14 @@ export interface Reach {
   readonly connection: BackendConnection
 }
 
+/** Returns the connection to a backend. */
 export const connectionToBackend = ({ destination, endpoints }: Backend): BackendConnection => ({
   via: destination.name,
   endpoints,
   ...(destination.tls === undefined ? {} : { tls: destination.tls }),
 })
 
+/** Returns the connection straight to an issuer. */
 export function connectionToIssuer(issuer: IssuerUrl): BackendConnection {
   const { hostname, port } = new URL(`${issuer.scheme}://${issuer.authority}`)
   const host = hostname.replace(/^\[|\]$/g, '')
@@ -62,6 +64,7 @@ export function connectionToIssuer(issuer: IssuerUrl): BackendConnection {
     : { via: 'issuer', endpoints }
 }
 
+/** Returns the target of a call over a connection. */
 export function targetAt(
   { endpoints, tls }: BackendConnection,
   authority: string,

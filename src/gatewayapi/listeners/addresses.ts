@@ -13,6 +13,7 @@ import { keyIn, keyOf } from '../world/world.js'
 import type { GatewayResource } from './listeners.js'
 import { envoyServiceOf, parametersOfClass, parametersOfGateway } from './parameters.js'
 
+/** The addresses of a Gateway, and conditions about them. */
 export interface GatewayAddresses {
   /** Absent: the addresses of the Envoys are unknown, and another writer may set them in the status. */
   readonly addresses?: readonly GatewayAddress[]
@@ -28,6 +29,7 @@ export interface GatewayAddresses {
 const MOST = 16
 const TYPES: readonly string[] = ['IPAddress', 'Hostname']
 
+/** Determines the addresses of a Gateway. */
 export function gatewayAddresses(context: Context, gateway: GatewayResource): GatewayAddresses {
   const { services, notes } = envoyServices(context, gateway)
   const known = unique(services.flatMap((service) => addressesOf(context, service)))

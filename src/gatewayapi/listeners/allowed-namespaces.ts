@@ -9,12 +9,14 @@ import { keyIn } from '../world/world.js'
 
 const NO = { isAllowed: false }
 
+/** Whether a namespace is allowed. */
 export interface Permission {
   readonly isAllowed: boolean
   /** Set if the answer could not be determined: the reason. */
   readonly doubt?: string
 }
 
+/** A field that allows namespaces, with its owner. */
 export interface AllowedNamespaces {
   readonly from: 'All' | 'Selector' | 'Same' | 'None'
   readonly selector?: LabelSelector | undefined

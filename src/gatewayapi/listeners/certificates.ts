@@ -17,6 +17,7 @@ export interface CertificateUser {
   readonly namespace: string
 }
 
+/** Why a reference to a certificate cannot be used. */
 export interface CertificateProblem {
   /** Reason of the listener's condition ResolvedRefs. */
   readonly reason:

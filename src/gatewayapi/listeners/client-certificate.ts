@@ -8,6 +8,7 @@ import type { Context } from '../world/context.js'
 import { resolveCertificate } from './certificates.js'
 import type { GatewayResource, TranslatedListener } from './listeners.js'
 
+/** Why a client certificate cannot be used. */
 export interface ClientCertificateProblem {
   /** Reason of the Gateway's condition ResolvedRefs. */
   readonly reason: string

@@ -13,6 +13,7 @@ import { isReferencePermitted, missingGrant } from '../world/reference-grants.js
 import { keyIn } from '../world/world.js'
 import type { CertificateProblem } from './certificates.js'
 
+/** How the clients of a listener are checked. */
 export interface ClientValidation {
   /** Absent: clients need no certificate, or the listener is refused. */
   readonly clients?: ClientTls
@@ -26,6 +27,7 @@ type Listener = GatewaySpec['listeners'][number]
 
 const NONE: ClientValidation = { problems: [], isUnusable: false }
 
+/** Returns how the clients of a listener are checked. */
 export function validationOf(
   context: Context,
   gateway: Resource<GatewaySpec>,

@@ -17,6 +17,7 @@ import { translateListeners } from './listener-sets.js'
 import { type GatewayResource, isOfSet, isRefusing, type TranslatedListener } from './listeners.js'
 import { parametersProblem } from './parameters.js'
 
+/** A translated Gateway. */
 export interface TranslatedGateway {
   readonly key: string
   readonly gateway: GatewayResource
@@ -27,6 +28,7 @@ export interface TranslatedGateway {
   readonly status: ResourceStatus
 }
 
+/** Returns the controllerName of GatewayClasses that Gatehouse serves. */
 export const controllerName = ({ options }: Context): string => `${options.apiGroup}/gatehouse`
 
 /** undefined: not found. 'foreign': its GatewayClass belongs to another controller, or, with a mesh, to Gatehouse. */
@@ -150,6 +152,7 @@ function invalidParameters(context: Context, gateway: GatewayResource): Conditio
       )
 }
 
+/** Builds the status of a GatewayClass. */
 export function gatewayClassStatus(
   context: Context,
   gatewayClass: Resource<GatewayClassSpec>,

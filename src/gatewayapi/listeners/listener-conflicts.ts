@@ -5,11 +5,13 @@ import type { GatewaySpec } from '../../resources/kinds/gateway.js'
 
 type ListenerSpec = GatewaySpec['listeners'][number]
 
+/** Why a listener is not distinct. */
 export interface ListenerConflict {
   readonly reason: 'ProtocolConflict' | 'HostnameConflict'
   readonly message: string
 }
 
+/** Returns the conflict of a listener with others; undefined: none. */
 export function conflictOf(
   listeners: readonly ListenerSpec[],
   listener: ListenerSpec,

@@ -16,6 +16,7 @@ import {
   translateListener,
 } from './listeners.js'
 
+/** A decoded ListenerSet. */
 export type ListenerSetResource = Resource<ListenerSetSpec>
 
 /** Maximum number of listeners of a Gateway with its ListenerSets: each is compared with all others of its port. */

@@ -16,11 +16,14 @@ import { type CertificateProblem, resolveCertificate } from './certificates.js'
 import { validationOf } from './client-validation.js'
 import { conflictOf, isImplemented } from './listener-conflicts.js'
 
+/** A decoded Gateway. */
 export type GatewayResource = Resource<GatewaySpec>
+/** A listener of a Gateway or ListenerSet, as written. */
 export type ListenerSpec = GatewaySpec['listeners'][number]
 /** The Gateway or ListenerSet that has the listener. */
 export type ListenerOwner = Resource<{ readonly listeners: readonly ListenerSpec[] }>
 
+/** A translated listener. */
 export interface TranslatedListener {
   readonly spec: ListenerSpec
   readonly owner: ListenerOwner
@@ -82,8 +85,10 @@ export interface ListenerOf {
   readonly refusal?: ListenerRefusal | undefined
 }
 
+/** Whether the owner is a ListenerSet. */
 export const isOfSet = ({ kind }: Pick<ListenerOwner, 'kind'>): boolean => kind === 'ListenerSet'
 
+/** Why a listener is not served. */
 export interface ListenerRefusal {
   readonly reason: string
   readonly message: string
@@ -159,6 +164,7 @@ function selectorNote({ allowedRoutes }: ListenerSpec): string {
     : `; allowedRoutes.namespaces.selector allows no route: ${problem}`
 }
 
+/** Whether allowedRoutes.kinds has HTTPRoute. */
 export const allowsHttpRoutes = ({ allowedRoutes }: ListenerSpec): boolean =>
   allowedRoutes.kinds.length === 0 || allowedRoutes.kinds.some(isHttpRoute)
 

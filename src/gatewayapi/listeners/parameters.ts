@@ -14,6 +14,7 @@ const LARGEST: Readonly<Record<string, number>> = {
   GUARDRAIL_WEBHOOK_KEEPALIVE_SECONDS: 86_400,
 }
 
+/** Limits of the connections to a webhook. */
 export interface WebhookLimits {
   readonly maxConnections: number
   readonly keepAliveSeconds: number
@@ -79,6 +80,7 @@ export function requiresPolicy(context: Context, gateway: GatewayResource): bool
   })
 }
 
+/** Builds the conditions of ProxyParameters. */
 export function parametersConditions(spec: ProxyParametersSpec): readonly Condition[] {
   const problems = envProblems(spec)
   return [

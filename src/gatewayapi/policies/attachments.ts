@@ -20,6 +20,7 @@ import {
   winnerOf,
 } from './winners.js'
 
+/** The merged policies of a target. */
 export interface Attachment {
   /** The policies of mode Enforce, oldest first; the policies of its Gateways last. */
   readonly policies: readonly TranslatedPolicy[]

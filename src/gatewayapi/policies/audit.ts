@@ -6,6 +6,7 @@ import { poolAuthorization } from './authorization.js'
 import type { TranslatedPolicy } from './policies.js'
 import { addConflict, JWT, MCP_GUARD, PROMPT_GUARD, winnerOf } from './winners.js'
 
+/** The merged policies of mode Audit on a target. */
 export interface Audit {
   /** The valid policies of mode Audit, highest precedence first. */
   readonly policies: readonly TranslatedPolicy[]
@@ -23,6 +24,7 @@ export interface Audit {
   readonly unfit: readonly string[]
 }
 
+/** Whether the policy has mode Audit. */
 export const isAudited = ({ policy }: TranslatedPolicy): boolean => policy.spec.mode === 'Audit'
 
 /** all: in order of precedence, highest first. enforced: the policies in force beside them. */

@@ -10,6 +10,7 @@ import { keyOf } from '../world/world.js'
 
 type ProxyPolicy = Resource<ProxyPolicySpec>
 
+/** traffic.authorization of a policy. */
 export type AuthorizationSpec = NonNullable<
   NonNullable<ProxyPolicySpec['traffic']>['authorization']
 >

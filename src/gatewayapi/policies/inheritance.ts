@@ -31,12 +31,14 @@ export interface Inherited {
   readonly replaced: readonly Replaced[]
 }
 
+/** A field of a policy that a nearer policy replaces. */
 export interface Replaced {
   readonly field: string
   /** Key of the policy that sets the field instead. */
   readonly by: string
 }
 
+/** The policies in force at a place, with those that come from Gateways. */
 export interface Inheritance {
   readonly attachment: Attachment
   readonly inherited: readonly Inherited[]
@@ -87,6 +89,7 @@ const policiesOfParent = (
 ): readonly ProxyPolicy[] =>
   reader.read('policiesOn', targetKey(GATEWAY_API_GROUP, kind, namespace, name)) ?? []
 
+/** Returns targetKey() of a Gateway. */
 export const gatewayTarget = ({ namespace, name }: GatewayName): string =>
   targetKey(GATEWAY_API_GROUP, 'Gateway', namespace, name)
 

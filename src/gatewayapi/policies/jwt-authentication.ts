@@ -9,6 +9,7 @@ import { targetKey } from '../world/world.js'
 import { type JwtSpec, type TranslatedKeySet, translateKeySet } from './key-sets.js'
 import { type Mcp, translateMcp } from './mcp.js'
 
+/** A translated jwtAuthentication. */
 export interface TranslatedJwt {
   readonly jwt: JwtAuthentication
   readonly mcp?: Mcp

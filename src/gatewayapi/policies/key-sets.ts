@@ -19,10 +19,14 @@ import {
 import type { Context } from '../world/context.js'
 import type { Referrer } from '../world/reference-grants.js'
 
+/** traffic.jwtAuthentication of a policy. */
 export type JwtSpec = NonNullable<NonNullable<ProxyPolicySpec['traffic']>['jwtAuthentication']>
+/** A provider of jwtAuthentication. */
 export type ProviderSpec = JwtSpec['providers'][number]
+/** jwtAuthentication.mcp of a policy. */
 export type McpSpec = NonNullable<JwtSpec['mcp']>
 
+/** The key set of a provider. */
 export interface TranslatedKeySet {
   readonly keySet: KeySet
   readonly wanted: readonly WantedDocument[]
@@ -34,6 +38,7 @@ export interface TranslatedKeySet {
   readonly unavailable?: string
 }
 
+/** Translates the jwks of a provider. The error is a sentence for the status. */
 export function translateKeySet(
   context: Context,
   from: Referrer,

@@ -24,6 +24,7 @@ import { providerNotes } from './provider-notes.js'
 import { translateRegistration } from './registration.js'
 import { type RelayInput, translateRelay } from './relay.js'
 
+/** A translated jwtAuthentication.mcp. */
 export interface Mcp {
   readonly spec: McpSpec
   /** From resourceMetadata.resource; absent: derived from the route and the request. */
@@ -42,6 +43,7 @@ export interface Mcp {
   readonly warnings: readonly string[]
 }
 
+/** What jwtAuthentication.mcp is translated with. */
 export interface McpInput {
   readonly spec: McpSpec
   readonly provider: ProviderSpec

@@ -12,8 +12,10 @@ import { type PromptGuard, translatePromptGuard } from './prompt-guard.js'
 import { rateLimitProblems } from './rate-limit.js'
 import { transformationProblems } from './transformation.js'
 
+/** A decoded ProxyPolicy. */
 export type ProxyPolicy = Resource<ProxyPolicySpec>
 
+/** A policy translated by itself. */
 export interface TranslatedPolicy {
   readonly key: string
   readonly policy: ProxyPolicy
@@ -47,6 +49,7 @@ export function* checkRulesOf(context: Context, policies: readonly ProxyPolicy[]
 const rulesOf = (context: Context, policy: ProxyPolicy, spec: AuthorizationSpec): CheckedRules =>
   query(context, RULES, policy, () => atOnce(checkRules(spec)))
 
+/** Translates a policy by itself; memoised. */
 export const translatePolicy = (context: Context, policy: ProxyPolicy): TranslatedPolicy =>
   query(context, 'policy', policy, (own) => {
     const { traffic, backend } = policy.spec
@@ -95,15 +98,19 @@ export const translatePolicy = (context: Context, policy: ProxyPolicy): Translat
 
 type TargetRef = ProxyPolicySpec['targetRefs'][number]
 
+/** Whether the target is an HTTPRoute. */
 export const isRouteTarget = ({ group, kind }: TargetRef): boolean =>
   group === GATEWAY_API_GROUP && kind === 'HTTPRoute'
 
+/** Whether the target is a Gateway. */
 export const isGatewayTarget = ({ group, kind }: TargetRef): boolean =>
   group === GATEWAY_API_GROUP && kind === 'Gateway'
 
+/** Whether the target is a ListenerSet. */
 export const isListenerSetTarget = ({ group, kind }: TargetRef): boolean =>
   group === GATEWAY_API_GROUP && kind === 'ListenerSet'
 
+/** Whether the target is a Service. */
 export const isServiceTarget = ({ group, kind }: TargetRef): boolean =>
   group === '' && kind === 'Service'
 

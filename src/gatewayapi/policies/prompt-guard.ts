@@ -16,6 +16,7 @@ type McpGuardSpec = NonNullable<NonNullable<BackendSpec['mcp']>['guard']>
 export type WebhookSpec = McpGuardSpec['request'][number]['webhook'] &
   Partial<PromptGuardSpec['request'][number]['webhook']>
 
+/** The webhooks of a guard. */
 export interface PromptGuard {
   readonly request: readonly TranslatedWebhook[]
   readonly response: readonly TranslatedWebhook[]
@@ -27,6 +28,7 @@ export interface PromptGuard {
   readonly notes: readonly string[]
 }
 
+/** A webhook and the backend that it is called at. */
 export interface TranslatedWebhook {
   readonly spec: WebhookSpec
   readonly backend: Backend
@@ -35,6 +37,7 @@ export interface TranslatedWebhook {
   readonly isAudited: boolean
 }
 
+/** Translates the webhooks of a guard. */
 export function translatePromptGuard(
   context: Context,
   from: Referrer,

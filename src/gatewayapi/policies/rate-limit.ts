@@ -7,11 +7,13 @@ import type { ProxyPolicySpec } from '../../resources/kinds/proxy-policy.js'
 
 type RateLimitSpec = NonNullable<NonNullable<ProxyPolicySpec['traffic']>['rateLimit']>
 
+/** A translated traffic.rateLimit. */
 export interface RateLimit {
   readonly local: Limits['local']
   readonly keys: readonly LimitKey[]
 }
 
+/** Translates traffic.rateLimit. */
 export const translateRateLimit = ({ local }: RateLimitSpec): RateLimit => ({
   local: local.map(({ requests, per, burst = requests, key }) => ({
     ...{ requests, perMs: per, burst, isKeyed: key !== undefined },
@@ -21,6 +23,7 @@ export const translateRateLimit = ({ local }: RateLimitSpec): RateLimit => ({
   ),
 })
 
+/** Returns why keys of traffic.rateLimit do not compile. */
 export const rateLimitProblems = ({ local }: RateLimitSpec): readonly string[] =>
   local.flatMap(({ key }, index) => {
     const compiled = key === undefined ? undefined : compileValue(key, RULE_VARIABLES)

@@ -5,6 +5,7 @@ import type { Registration } from '../../ir/proc-entry.js'
 import { type Reach, targetOfIssuer } from '../backends/remote-targets.js'
 import { type McpSpec, projectOf } from './key-sets.js'
 
+/** Who answers client registration. */
 export interface TranslatedRegistration {
   readonly registration: Registration
   /** Behaviour that users may not expect. */

@@ -13,6 +13,7 @@ import type { McpSpec, ProviderSpec } from './key-sets.js'
 import { relayProvider, tokenReach } from './relay-provider.js'
 import { keyOfFile, readSealingKey, readSecret } from './relay-secrets.js'
 
+/** What a relay is translated with. */
 export interface RelayInput {
   /** NAMESPACE/NAME of the policy. */
   readonly policy: string
@@ -24,6 +25,7 @@ export interface RelayInput {
   readonly discovery: JsonObject | undefined
 }
 
+/** A translated relay. */
 export interface TranslatedRelay {
   readonly relay: Relay
   readonly notes: readonly string[]

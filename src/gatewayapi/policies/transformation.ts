@@ -11,6 +11,7 @@ import { isHeaderName } from '../world/header-modifiers.js'
 
 type TransformationSpec = NonNullable<NonNullable<ProxyPolicySpec['traffic']>['transformation']>
 
+/** A translated traffic.transformation. */
 export interface TranslatedTransformation {
   /** Absent if only Envoy has something to do: remove headers from answers. */
   readonly transformation?: Transformation
@@ -18,6 +19,7 @@ export interface TranslatedTransformation {
   readonly removedFromAnswers: readonly string[]
 }
 
+/** Translates traffic.transformation. */
 export function translateTransformation({
   request,
   response,
@@ -44,6 +46,7 @@ const headersOf = (headers: Readonly<Record<string, string>> = {}): readonly Hea
 const sorted = (names: readonly string[]): readonly string[] =>
   [...new Set(names.map((name) => name.toLowerCase()))].sort(compareText)
 
+/** Returns why headers or expressions of traffic.transformation are not valid. */
 export const transformationProblems = ({
   request,
   response,

@@ -7,26 +7,32 @@ interface Field {
   readonly isSet: (policy: TranslatedPolicy) => boolean
 }
 
+/** traffic.jwtAuthentication. */
 export const JWT: Field = {
   name: 'traffic.jwtAuthentication',
   isSet: ({ policy }) => policy.spec.traffic?.jwtAuthentication !== undefined,
 }
+/** traffic.rateLimit. */
 export const RATE_LIMIT: Field = {
   name: 'traffic.rateLimit',
   isSet: ({ policy }) => policy.spec.traffic?.rateLimit !== undefined,
 }
+/** traffic.transformation. */
 export const TRANSFORMATION: Field = {
   name: 'traffic.transformation',
   isSet: ({ policy }) => policy.spec.traffic?.transformation !== undefined,
 }
+/** backend.http.requestTimeout. */
 export const REQUEST_TIMEOUT: Field = {
   name: 'backend.http.requestTimeout',
   isSet: ({ policy }) => policy.spec.backend?.http?.requestTimeout !== undefined,
 }
+/** backend.ai.promptGuard. */
 export const PROMPT_GUARD: Field = {
   name: 'backend.ai.promptGuard',
   isSet: ({ policy }) => policy.spec.backend?.ai?.promptGuard !== undefined,
 }
+/** backend.mcp.guard. */
 export const MCP_GUARD: Field = {
   name: 'backend.mcp.guard',
   isSet: ({ policy }) => policy.spec.backend?.mcp?.guard !== undefined,
@@ -48,6 +54,7 @@ export function winnerOf(
   return winner
 }
 
+/** Adds a sentence to the conflicts of a policy. */
 export function addConflict(conflicts: Map<string, string>, key: string, sentence: string): void {
   const before = conflicts.get(key)
   conflicts.set(key, before === undefined ? sentence : `${before}\n${sentence}`)

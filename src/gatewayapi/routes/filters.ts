@@ -12,6 +12,7 @@ import { isHeaderName, translateHeaderModifier } from '../world/header-modifiers
 import { isHostname } from '../world/hostnames.js'
 import { mirrorProblems } from './mirrors.js'
 
+/** The translated filters of a rule or backendRef. */
 export interface Filters {
   readonly cors?: Cors
   readonly requestHeaders?: HeaderModifier
@@ -23,6 +24,7 @@ export interface Filters {
   readonly problems: readonly string[]
 }
 
+/** Translates filters. allowed: the types that may be used there. */
 export function translateFilters(
   specs: readonly HttpRouteFilter[],
   allowed: readonly HttpRouteFilter['type'][],
@@ -109,11 +111,13 @@ type RewriteSpec = FilterOf<'URLRewrite'>['urlRewrite']
 type RedirectSpec = FilterOf<'RequestRedirect'>['requestRedirect']
 type PathSpec = NonNullable<RedirectSpec['path']>
 
+/** Translates a URLRewrite filter. */
 export const translateRewrite = ({ hostname, path }: RewriteSpec): UrlRewrite => ({
   ...(hostname === undefined ? {} : { hostname }),
   ...rewrittenPath(path),
 })
 
+/** Translates a RequestRedirect filter. */
 export function translateRedirect(spec: RedirectSpec): RedirectAction {
   const { scheme, hostname, port, path, statusCode } = spec
   return {
@@ -126,6 +130,7 @@ export function translateRedirect(spec: RedirectSpec): RedirectAction {
   }
 }
 
+/** Returns why the host name or path of a rewrite or redirect is not valid. */
 export function urlProblems({ hostname, path }: RewriteSpec): readonly string[] {
   return [
     ...(hostname === undefined || isHostname(hostname) ? [] : [`"${hostname}" is not a host name`]),

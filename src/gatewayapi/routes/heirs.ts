@@ -27,6 +27,7 @@ export interface Heirs {
 /** Effects by key of the policy. */
 export type HeirsOfAll = ReadonlyMap<string, Heirs>
 
+/** The effect of a policy that no route inherits. */
 export const NO_HEIRS: Heirs = {
   ...{ inForce: 0, replaced: 0, lines: [], faults: [] },
   ...{ undocumented: [], servesResource: false },
@@ -41,6 +42,7 @@ interface ScopedRoute {
   readonly scopes: readonly RouteScope[]
 }
 
+/** Returns the effect of each policy of a Gateway on these routes. */
 export const heirsOf = (routes: readonly ScopedRoute[]): HeirsOfAll =>
   sumHeirs(
     routes.flatMap(({ key, route, scopes }) =>
@@ -97,6 +99,7 @@ const NO_HEIRS_DOCUMENTS = { undocumented: [], servesResource: false }
 const replacedText = ({ replaced }: Inherited): string =>
   replaced.map(({ field, by }) => `${field} by ProxyPolicy ${by}`).join(', ')
 
+/** Adds up the effects on parts of the routes. */
 export function sumHeirs(parts: readonly HeirsOfAll[]): HeirsOfAll {
   const sums = new Map<string, Heirs>()
   for (const [policy, one] of parts.flatMap((part) => [...part])) {

@@ -20,6 +20,7 @@ export function* buildGateways(
   return memo.get('gateways', built, () => built)
 }
 
+/** Returns the certificates that the listeners and backend connections of Gateways use. */
 export const certificatesOf = (gateways: readonly TranslatedGateway[]): readonly Certificate[] =>
   gateways.flatMap(({ listeners, clientCertificate }) => [
     ...listeners

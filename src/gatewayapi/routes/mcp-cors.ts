@@ -11,12 +11,14 @@ const ALLOW_HEADERS = [
 ]
 const EXPOSE_HEADERS = ['WWW-Authenticate', 'Mcp-Session-Id']
 
+/** A CORS filter with the headers of MCP. */
 export interface ExtendedCors {
   readonly cors: Cors
   /** Added headers, for the condition message; empty if nothing was missing. */
   readonly added: readonly string[]
 }
 
+/** Adds the headers of MCP to a CORS filter. */
 export function extendCorsForMcp(cors: Cors): ExtendedCors {
   // A single "*" allows all headers; next to another name it would be literal.
   const allow = cors.allowHeaders.includes('*') ? [] : missing(cors.allowHeaders, ALLOW_HEADERS)

@@ -23,6 +23,7 @@ import { type HttpRoute, type RuleInput } from './rule-routes.js'
 import { authzEntryOf, guardEntry, listsEntry, wellKnownEntry } from './table-entries.js'
 import { isWellKnown, mcpPathsOf } from './well-known-routes.js'
 
+/** A translated HTTPRoute of a mesh. */
 export interface TranslatedMeshRoute {
   readonly authz: readonly AuthzEntry[]
   readonly proc: readonly ProcEntry[]
@@ -81,6 +82,7 @@ export function translateMeshRoute(
   return { authz, proc, uses, mesh }
 }
 
+/** The parents of an HTTPRoute of a mesh. */
 export interface MeshParents {
   readonly parents: readonly TranslatedParent[]
   readonly gateways: readonly GatewayName[]
@@ -216,12 +218,9 @@ const meshAuthz = (
 
 /** Returns the first CORS filter of the route, which the mesh itself applies. */
 const ownCors = ({ spec }: HttpRoute): Cors | undefined =>
-  spec.rules.flatMap(
-    ({ filters }) => translateFilters(filters.filter(isCors), ['CORS']).cors ?? [],
-  )[0]
-
-const isCors = ({ type }: HttpRoute['spec']['rules'][number]['filters'][number]): boolean =>
-  type === 'CORS'
+  spec.rules
+    .map(({ filters }) => filters.filter(({ type }) => type === 'CORS'))
+    .flatMap((filters) => translateFilters(filters, ['CORS']).cors ?? [])[0]
 
 /** CORS for an MCP route without a CORS filter: open to web pages, within allowedOrigins of the policy. */
 const pagesCors = ({ spec }: Mcp): Cors => ({

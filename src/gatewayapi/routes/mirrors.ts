@@ -10,6 +10,7 @@ import type { BackendProblem } from '../backends/backends.js'
 import type { Context } from '../world/context.js'
 import { resolvePresented } from './presented-backends.js'
 
+/** The translated RequestMirror filters of a rule. */
 export interface Mirrors {
   readonly mirrors: readonly Mirror[]
   readonly destinations: readonly Destination[]

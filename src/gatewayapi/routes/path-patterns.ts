@@ -21,6 +21,7 @@ export function isPattern(pattern: string): boolean {
   }
 }
 
+/** What is expected in place of an unusable regular expression. */
 export const PATTERN_EXPECTED =
   'expected a regular expression of RE2 that Envoy accepts: ASCII, without \\p and \\x{…}, not too long'
 

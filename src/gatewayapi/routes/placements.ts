@@ -8,6 +8,7 @@ import type { RouteChunk } from './route-chunks.js'
 import type { OrderedRoute } from './route-order.js'
 import { createVirtualHost } from './virtual-hosts.js'
 
+/** The virtual hosts of all route configurations. */
 export interface Placements {
   /** Replaces the chunks of the previous revision. */
   update(chunks: readonly RouteChunk[]): Work<void>
@@ -22,6 +23,7 @@ export interface PlacedHosts {
   hosts(reserved: readonly string[]): Work<readonly VirtualHost[]>
 }
 
+/** Creates placements without a route. */
 export function createPlacements(): Placements {
   const configs = new Map<string, RouteConfigHosts>()
   let known: readonly RouteChunk[] = []

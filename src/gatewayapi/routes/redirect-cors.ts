@@ -7,6 +7,7 @@ import type { Cors, Route, RouteMatch, ValueMatch } from '../../ir/route.js'
 import { preflightOf } from './preflights.js'
 import { preflightRank, rankOf } from './route-order.js'
 
+/** A route that a redirect with CORS is split into. */
 export interface SplitRoute extends Omit<Route, 'name'> {
   readonly suffix?: string
   readonly rank?: number

@@ -11,6 +11,7 @@ import type { Context } from '../world/context.js'
 import { translateFilters } from './filters.js'
 import { resolvePresented } from './presented-backends.js'
 
+/** The translated backendRefs of a rule. */
 export interface RouteBackends {
   readonly weighted: readonly WeightedDestination[]
   readonly destinations: readonly Destination[]

@@ -15,6 +15,7 @@ import type { OrderedRoute } from './route-order.js'
 import { type TranslatedRoute, translateRoute } from './routes.js'
 import type { HttpRoute } from './rule-routes.js'
 
+/** The translation of a chunk of HTTPRoutes. */
 export interface RouteChunk {
   readonly statuses: readonly ResourceStatus[]
   readonly destinations: readonly Destination[]
@@ -34,6 +35,7 @@ export interface RouteChunk {
 /** Number of attached HTTPRoutes, by gatewayKey() and listener. */
 export type AttachedRoutes = ReadonlyMap<string, ReadonlyMap<string, number>>
 
+/** Translates chunks of HTTPRoutes, in slices. */
 export const translateRoutes = (
   context: Context,
   chunks: readonly Chunk<HttpRoute>[],
@@ -80,6 +82,7 @@ const attachedOf = (routes: readonly TranslatedRoute[]): AttachedRoutes =>
     ),
   )
 
+/** Adds up the attached routes of chunks. */
 export function sumAttached(parts: readonly AttachedRoutes[]): AttachedRoutes {
   const sums = new Map<string, Map<string, number>>()
   for (const part of parts)

@@ -9,6 +9,7 @@ import { isPattern, PATTERN_EXPECTED } from './path-patterns.js'
 
 type MatchSpec = HttpRouteRule['matches'][number]
 
+/** Translates a match. The error is a sentence for the status. */
 export function translateMatch(spec: MatchSpec): Result<RouteMatch, string> {
   const path = translatePath(spec.path)
   if (!path.ok) return path

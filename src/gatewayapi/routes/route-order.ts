@@ -3,6 +3,7 @@
 import { compareText } from '../../incremental/sorted-list.js'
 import type { Route, RouteMatch } from '../../ir/route.js'
 
+/** A route with what its order depends on. */
 export interface OrderedRoute {
   readonly route: Route
   /** Result of rankOf(); higher ranks are tried first. */
@@ -30,6 +31,7 @@ export function rankOf({ path, method, headers, queryParams }: RouteMatch): numb
 export const preflightRank = ({ path, queryParams }: RouteMatch): number =>
   rankOf({ path, headers: [], queryParams }) + 31 * 32
 
+/** Compares routes by precedence. */
 export function byPrecedence(a: OrderedRoute, b: OrderedRoute): number {
   return (
     b.rank - a.rank ||

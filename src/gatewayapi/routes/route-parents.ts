@@ -15,12 +15,14 @@ import { gatewayKey } from '../world/world.js'
 import { ownDomains } from './listener-isolation.js'
 import type { HttpRoute } from './rule-routes.js'
 
+/** A domain of a route configuration, where routes are placed. */
 export interface Placement {
   /** Name of a route configuration. */
   readonly routeConfig: string
   readonly domain: string
 }
 
+/** A parentRef with the listeners that it resolves to. */
 export interface TranslatedParent {
   readonly gateway: GatewayName
   /** The ListenerSet that the parentRef names; absent: it names the Gateway. */
@@ -33,6 +35,7 @@ export interface TranslatedParent {
   readonly refusal?: Condition
 }
 
+/** A listener that a route attaches to. */
 export interface ParentListener {
   /** Unique in the Gateway (TranslatedListener.id). */
   readonly id: string
@@ -41,6 +44,7 @@ export interface ParentListener {
   readonly placements: readonly Placement[]
 }
 
+/** Resolves the parentRefs of a route. */
 export function translateParents(context: Context, route: HttpRoute): readonly TranslatedParent[] {
   return route.spec.parentRefs
     .filter(({ group }) => group === GATEWAY_API_GROUP)

@@ -19,6 +19,7 @@ import { actionOf, buildRoutes, refusalOf, type RuleInput } from './rule-routes.
 import { authzEntry, procEntry } from './table-entries.js'
 import { ruleProblems } from './unimplemented-fields.js'
 
+/** A translated rule. */
 export interface TranslatedRule {
   readonly routes: readonly OrderedRoute[]
   readonly authz: readonly AuthzEntry[]
@@ -49,6 +50,7 @@ const FILTERS = [
   'RequestMirror',
 ] as const
 
+/** Translates a rule. */
 export function translateRule(context: Context, input: RuleInput): TranslatedRule {
   const { route, rule, index, attachment, presenter } = input
   const { namespace } = route.metadata

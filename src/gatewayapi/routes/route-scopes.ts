@@ -12,6 +12,7 @@ import { gatewayKey, keyIn, targetKey, uniqueGateways } from '../world/world.js'
 import type { Placement, TranslatedParent } from './route-parents.js'
 import type { HttpRoute } from './rule-routes.js'
 
+/** The places where a route has the same policies. */
 export interface RouteScope {
   /** Last part of the scope's keys; absent if only the route's own policies are in force. */
   readonly name?: string

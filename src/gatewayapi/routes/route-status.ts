@@ -15,6 +15,7 @@ export interface ScopedRules {
   readonly rules: readonly TranslatedRule[]
 }
 
+/** Builds the status of an HTTPRoute. */
 export function routeStatus(
   route: HttpRoute,
   parents: readonly TranslatedParent[],

@@ -21,6 +21,7 @@ import { routeStatus, type ScopedRules } from './route-status.js'
 import type { HttpRoute, RuleInput } from './rule-routes.js'
 import { withPathsOfAll } from './table-entries.js'
 
+/** A translated HTTPRoute. */
 export interface TranslatedRoute {
   readonly key: string
   readonly route: HttpRoute
@@ -45,6 +46,7 @@ export interface TranslatedRoute {
   readonly mesh?: MeshRoute
 }
 
+/** Routes of one scope and where they are placed. */
 export interface PlacedRoutes {
   readonly placements: readonly Placement[]
   readonly routes: readonly OrderedRoute[]
@@ -53,6 +55,7 @@ export interface PlacedRoutes {
 const DEFAULT_MCP_BODY_BYTES = 1024 * 1024
 const DEFAULT_RATE_LIMIT_BUCKETS = 10_000
 
+/** Translates an HTTPRoute; memoised. */
 export const translateRoute = (context: Context, route: HttpRoute): TranslatedRoute =>
   query<TranslatedRoute>(context, 'route', route, (own, previous) => {
     const parents = translateParents(own, route)

@@ -32,8 +32,10 @@ import {
   rootName,
 } from './well-known-routes.js'
 
+/** A decoded HTTPRoute. */
 export type HttpRoute = Resource<HttpRouteSpec>
 
+/** What a rule is translated with. */
 export interface RuleInput {
   readonly route: HttpRoute
   readonly index: number

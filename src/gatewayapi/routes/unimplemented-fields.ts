@@ -5,6 +5,7 @@ const HARMLESS = /^spec\.rules\[\d+\]\.sessionPersistence$/
 /** Fields of filters; the type of the filter already makes the rule refuse. */
 const IN_FILTER = /\.filters\[\d+\]\./
 
+/** Whether a field may be ignored: the route works without it, and is no more open. */
 export const isIgnored = (field: string): boolean =>
   !field.startsWith('spec.rules[') || HARMLESS.test(field)
 

@@ -66,6 +66,7 @@ export interface DocumentPaths {
   readonly ofServer: readonly string[]
 }
 
+/** Returns the paths that ext_proc answers. */
 export const documentPaths = (
   { registration, relay }: Mcp,
   { mcpPath }: McpPaths,

@@ -22,6 +22,7 @@ export const isOnOthersAlone = ({ options }: Context, { spec }: TlsPolicy): bool
       !(group === options.apiGroup && kind === 'ProxyBackend'),
   )
 
+/** Builds the status of a BackendTLSPolicy. */
 export function tlsPolicyStatus(context: Context, policy: TlsPolicy, users: Users): ResourceStatus {
   const targets = policy.spec.targetRefs.map(({ group, kind, name }) =>
     targetKey(group, kind, policy.metadata.namespace, name),

@@ -10,6 +10,7 @@ import { documentPaths, isMatched, mcpPathsOf } from '../routes/well-known-route
 import type { Context } from '../world/context.js'
 import { covers } from '../world/hostnames.js'
 
+/** What the status of a policy reports about its MCP routes. */
 export interface Findings {
   /** Remarks about what may be intended. */
   readonly notes: readonly string[]

@@ -48,9 +48,11 @@ interface TargetState {
   readonly route?: TranslatedRoute
 }
 
+/** Whether the policy targets nothing but HTTPRoutes. */
 export const isOnRoutesAlone = ({ spec }: ProxyPolicy): boolean =>
   spec.targetRefs.every(isRouteTarget)
 
+/** Builds the status of a ProxyPolicy. */
 export function policyStatus(context: Context, policy: ProxyPolicy, uses: Uses): ResourceStatus {
   return isOnRoutesAlone(policy)
     ? query(context, 'policy-status', policy, (own) => buildStatus(own, policy, uses))

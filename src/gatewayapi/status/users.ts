@@ -12,11 +12,13 @@ export interface Users {
   of(target: string): readonly GatewayName[]
 }
 
+/** The Gateways that use each backend, kept up to date. */
 export interface UsersOfAll extends Users {
   /** Replaces the chunks of the previous revision. */
   update(chunks: readonly RouteChunk[]): Work<void>
 }
 
+/** Creates an empty set of users. */
 export function createUsers(): UsersOfAll {
   const byTarget = new Map<string, Map<RouteChunk, readonly GatewayName[]>>()
   let known: readonly RouteChunk[] = []

@@ -37,6 +37,7 @@ export interface Answers extends Pick<World, 'relayKeys'> {
   readonly names: NameState
 }
 
+/** Builds the index of a revision from the previous one. */
 export function* buildWorld(
   resources: Resources,
   { remote, names, relayKeys }: Answers,

@@ -3,6 +3,7 @@
 import type { Condition, ResourceStatus } from '../../ir/status.js'
 import type { Resource } from '../../resources/kinds/resources.js'
 
+/** Returns a condition with status True. */
 export const isTrue = (type: string, reason: string, message: string): Condition => ({
   type,
   status: 'True',
@@ -10,6 +11,7 @@ export const isTrue = (type: string, reason: string, message: string): Condition
   message,
 })
 
+/** Returns a condition with status False. */
 export const isFalse = (type: string, reason: string, message: string): Condition => ({
   type,
   status: 'False',
@@ -23,6 +25,7 @@ export const about = (
   place: Pick<Condition, 'ancestor' | 'section' | 'port'>,
 ): readonly Condition[] => conditions.map((condition) => ({ ...condition, ...place }))
 
+/** Returns the status of a resource with these conditions. */
 export function statusOf(
   resource: Resource<unknown>,
   conditions: readonly Condition[],

@@ -6,6 +6,7 @@ import type { Work } from '../../turns.js'
 import type { Reader } from './queries.js'
 import type { RelayKeys } from './world.js'
 
+/** Settings of the translation. */
 export interface TranslatorOptions {
   /** API group of Gatehouse's own kinds, e.g. policy.gatehouse.dev. */
   readonly apiGroup: string
@@ -42,6 +43,7 @@ export interface Tenancy {
   readonly allowed: readonly AllowedAddress[]
 }
 
+/** What every step of the translation may read. */
 export interface Context {
   readonly reader: Reader
   readonly options: TranslatorOptions

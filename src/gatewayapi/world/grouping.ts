@@ -14,6 +14,7 @@ export function olderFirst(a: Resource<unknown>, b: Resource<unknown>): number {
   return age(a) - age(b) || compareText(keyOf(a), keyOf(b))
 }
 
+/** Compares resources by namespace and name. */
 export const byName = (a: Resource<unknown>, b: Resource<unknown>): number =>
   compareText(keyOf(a), keyOf(b))
 
@@ -25,6 +26,7 @@ interface Targeting {
   }[]
 }
 
+/** Returns targetKey() of each target of a policy. */
 export const targetKeys = ({ metadata, spec }: Resource<Targeting>): readonly string[] => [
   ...new Set(
     spec.targetRefs.map(({ group, kind, name }) =>
@@ -71,6 +73,7 @@ export function relayTokensKeys({ spec }: Resource<ProxyPolicySpec>): readonly s
   return [...new Set(keys)]
 }
 
+/** Returns the key of the Service of an EndpointSlice, if it has one. */
 export function serviceOfSlice({ metadata }: Resource<EndpointSliceData>): readonly string[] {
   const service = metadata.labels[SERVICE_NAME_LABEL]
   return service === undefined ? [] : [keyIn(metadata.namespace, service)]
@@ -85,6 +88,7 @@ export const gatewayOfSet = ({
     ? [keyIn(parentRef.namespace ?? metadata.namespace, parentRef.name)]
     : []
 
+/** Returns the namespace of a resource, as an index key. */
 export const namespaceOf = ({ metadata }: Resource<unknown>): readonly string[] => [
   metadata.namespace,
 ]

@@ -4,6 +4,7 @@
 import { each, type Work } from '../../turns.js'
 import type { World } from './world.js'
 
+/** Name of a table of the world. */
 export type TableName = keyof World
 
 /** A look-up in one table of the world. */
@@ -26,6 +27,7 @@ export type Compute<Value> = (reader: Reader, previous: Value | undefined) => Va
 /** The body of a query that is computed in slices. */
 export type ComputeWork<Value> = (reader: Reader, previous: Value | undefined) => Work<Value>
 
+/** Reads the world and the results of queries for one revision. */
 export interface Reader {
   read<Name extends TableName>(table: Name, key: string): Row<Name> | undefined
   /**
@@ -37,6 +39,7 @@ export interface Reader {
   queryWork<Value>(name: string, subject: unknown, compute: ComputeWork<Value>): Work<Value>
 }
 
+/** Keeps the results of queries between revisions. */
 export interface QueryEngine {
   /**
    * Begins a revision and returns its reader. Drops results that the previous revision did not use.
@@ -57,6 +60,7 @@ interface Result {
   askedIn: number
 }
 
+/** Creates an engine without results. */
 export function createQueryEngine(): QueryEngine {
   const results = new Results()
   return {

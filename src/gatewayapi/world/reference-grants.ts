@@ -2,16 +2,19 @@
 
 import type { Context } from './context.js'
 
+/** The resource that refers to another one. */
 export interface Referrer {
   readonly group: string
   readonly kind: string
   readonly namespace: string
 }
 
+/** The resource that is referred to. */
 export interface Referent extends Referrer {
   readonly name: string
 }
 
+/** Whether a reference stays in its namespace or has a ReferenceGrant. */
 export function isReferencePermitted(context: Context, from: Referrer, to: Referent): boolean {
   if (from.namespace === to.namespace) return true
   const grants = context.reader.read('referenceGrants', to.namespace) ?? []
@@ -28,5 +31,6 @@ export function isReferencePermitted(context: Context, from: Referrer, to: Refer
   )
 }
 
+/** Returns the sentence about a missing ReferenceGrant. */
 export const missingGrant = (from: Referrer, to: Referent): string =>
   `${to.kind} ${to.namespace}/${to.name} may not be referred to by a ${from.kind} of namespace ${from.namespace}: a ReferenceGrant in ${to.namespace} is missing`

@@ -19,11 +19,15 @@ import type { ReferenceGrantSpec } from '../../resources/kinds/reference-grant.j
 import type { Resource } from '../../resources/kinds/resources.js'
 import type { ServiceSpec } from '../../resources/kinds/service.js'
 
+/** Resources by keyOf(). */
 export type ResourceIndex<Spec> = PersistentMap<Resource<Spec>>
+/** Lists of resources by a key. */
 export type Group<Spec> = PersistentMap<readonly Resource<Spec>[]>
 
+/** Lists of names by a key. */
 export type Names = PersistentMap<readonly string[]>
 
+/** The index of all resources. */
 export interface World {
   readonly gatewayClasses: ResourceIndex<GatewayClassSpec>
   readonly gateways: ResourceIndex<GatewaySpec>
@@ -63,6 +67,7 @@ export interface World {
   readonly relayKeys: ReadonlyMap<string, RelayKeys>
 }
 
+/** Keys that relays seal with. */
 export interface RelayKeys {
   /** base64url of 32 bytes each; the first seals, all open. */
   readonly keys: readonly string[]
@@ -72,13 +77,17 @@ export interface RelayKeys {
   readonly areOwn: boolean
 }
 
+/** Key of the relay keys in their table. */
 export const OWN_RELAY_KEYS = 'own'
 
+/** Returns NAMESPACE/NAME of a resource. */
 export const keyOf = (resource: Resource<unknown>): string =>
   keyIn(resource.metadata.namespace, resource.metadata.name)
 
+/** Returns NAMESPACE/NAME. */
 export const keyIn = (namespace: string, name: string): string => `${namespace}/${name}`
 
+/** Returns NAMESPACE/NAME of a Gateway. */
 export const gatewayKey = ({ namespace, name }: GatewayName): string => keyIn(namespace, name)
 
 /** Returns the Gateways without duplicates, sorted by key. */
@@ -88,5 +97,6 @@ export function uniqueGateways(gateways: Iterable<GatewayName>): readonly Gatewa
   return [...byKey].sort(([a], [b]) => compareText(a, b)).map(([, gateway]) => gateway)
 }
 
+/** Returns the key of a target of policies, or of a backend. */
 export const targetKey = (group: string, kind: string, namespace: string, name: string): string =>
   `${group}/${kind}/${namespace}/${name}`
