@@ -36,7 +36,7 @@ await runScript(async () => {
     )
   )
     installPackages()
-  const withBrowser = ['browser', 'inspector', 'relay-https', 'status-page']
+  const withBrowser = ['browser', 'inspector', 'relay-https', 'relay-other-origin', 'status-page']
   if (wants(...withBrowser, 'keycloak-clients', 'oidc-provider-clients'))
     env.GATEHOUSE_TEST_CHROMIUM = chromium()
   if (wants('h2spec')) env.GATEHOUSE_TEST_H2SPEC = findH2spec(say)
