@@ -1,7 +1,7 @@
 // What expressions can read of a request: the variables jwt, request, source, mcp and llmRequest, each converted to CEL
 // values at first use.
 
-import type { Json } from '../ir/json.js'
+import type { Json, JsonObject } from '../ir/json.js'
 import { mayBeRounded, parseJsonText } from './json-text.js'
 import { markRepeated } from './repeated-headers.js'
 import { type CelValue, toCelValue } from './values.js'
@@ -39,9 +39,11 @@ export const ROOTS: readonly Root[] = ['jwt', 'request', 'source', 'mcp', 'llmRe
 export interface LazyValue<T extends Json = Json> {
   readonly json: T
   /** The text that json was read from, if json may have rounded numbers. */
-  readonly exact?: string
+  readonly exact?: string | undefined
   /** @throws CelLimitError when it is nested too deeply. */
   celValue(): CelValue
+  /** Returns a value that has at least these members. Absent: see celValue. @throws as celValue. */
+  withMembers?(names: ReadonlySet<string>): CelValue
 }
 
 /** A value that is read member by member, as it is too large to convert unless all of it is read. */
@@ -93,16 +95,40 @@ export interface Attributes {
 }
 
 /** text: what json was read from; with it, whole numbers beyond 2^53 stay exact. */
-export function lazyValue<T extends Json>(json: T, text?: string): LazyValue<T> {
-  const exact = text !== undefined && mayBeRounded(text) ? text : undefined
-  let converted: CelValue | undefined
-  const convert = (): CelValue => (exact === undefined ? toCelValue(json) : parseJsonText(exact))
-  return {
-    json,
-    ...(exact !== undefined && { exact }),
-    celValue: () => (converted ??= convert()),
+export const lazyValue = <T extends Json>(json: T, text?: string): LazyValue<T> =>
+  new ConvertedOnce(json, text !== undefined && mayBeRounded(text) ? text : undefined)
+
+class ConvertedOnce<T extends Json> implements LazyValue<T> {
+  readonly json: T
+  readonly exact: string | undefined
+  #whole: CelValue | undefined
+  /** Members that were read so far. */
+  #members: Map<string, CelValue> | undefined
+
+  constructor(json: T, exact: string | undefined) {
+    this.json = json
+    this.exact = exact
+  }
+
+  celValue(): CelValue {
+    this.#whole ??= this.exact === undefined ? toCelValue(this.json) : parseJsonText(this.exact)
+    return this.#whole
+  }
+
+  withMembers(names: ReadonlySet<string>): CelValue {
+    const { json } = this
+    if (this.#whole !== undefined || this.exact !== undefined || !isObject(json))
+      return this.celValue()
+    this.#members ??= new Map()
+    for (const name of names)
+      if (!this.#members.has(name) && Object.hasOwn(json, name))
+        this.#members.set(name, toCelValue(json[name] ?? null, 1))
+    return this.#members
   }
 }
+
+const isObject = (json: Json): json is JsonObject =>
+  typeof json === 'object' && json !== null && !Array.isArray(json)
 
 /** Returns the value of a variable. members: those that the expression reads; "*": all. */
 export function attributeValue(
@@ -112,7 +138,7 @@ export function attributeValue(
 ): CelValue | McpValue {
   switch (root) {
     case 'jwt':
-      return attributes.jwt?.celValue() ?? null
+      return attributes.jwt === undefined ? null : readClaims(attributes.jwt, members)
     case 'llmRequest':
       return attributes.llmRequest === undefined
         ? null
@@ -125,6 +151,11 @@ export function attributeValue(
       return attributes.source === undefined ? null : sourceValue(attributes.source)
   }
 }
+
+const readClaims = (claims: LazyValue, members: ReadonlySet<string>): CelValue =>
+  claims.withMembers === undefined || members.has('*')
+    ? claims.celValue()
+    : claims.withMembers(members)
 
 function readMembers(value: MemberValue, members: ReadonlySet<string>): CelValue {
   if (value.member === undefined || members.has('*')) return value.celValue()

@@ -234,15 +234,25 @@ function tryProvider(provider: CompiledProvider, attempt: Attempt): Soon<Outcome
     return provider.source.type === 'remote'
       ? { type: 'unknown-key', provider }
       : { type: 'refused', fault: 'unknown-key' }
-  return andThen(verifyJws(jws, key), (isGood) => {
+  const wasVerified = provider.memory.wasVerified(attempt.digest)
+  return andThen(wasVerified || verifyJws(jws, key), (isGood) => {
     recordStep?.({ step: 'signature', isGood })
-    return isGood ? remember(provider, attempt) : { type: 'refused', fault: 'bad-signature' }
+    if (!isGood) return BAD_SIGNATURE
+    return { type: 'verified', token: remember(provider, attempt, wasVerified) }
   })
 }
 
-function remember({ memory }: CompiledProvider, { claims, size, digest }: Attempt): Authentication {
+const BAD_SIGNATURE: Outcome = { type: 'refused', fault: 'bad-signature' }
+
+/** Remembers the claims of a token only when it is used again: many tokens are used once. */
+function remember(
+  { memory }: CompiledProvider,
+  { claims, size, digest }: Attempt,
+  isKept: boolean,
+): RememberedToken {
   const until = (claim(claims.json, 'exp') as number) + LEEWAY_SECONDS
-  const token: RememberedToken = { claims, until, size, allowed: {} }
-  memory.remember(digest, token)
-  return { type: 'verified', token }
+  const token: RememberedToken = { claims, until, size, isKept, allowed: {} }
+  if (isKept) memory.remember(digest, token)
+  else memory.noteVerified(digest)
+  return token
 }

@@ -39,16 +39,16 @@ export function encodeDecision(
   return forwardToken ? ANONYMOUS_KEPT : ANONYMOUS_REMOVED
 }
 
-function encodeVerified(token: RememberedToken, forwardToken: boolean): Uint8Array {
-  const { allowed } = token
+function encodeVerified(
+  { allowed, claims, isKept }: RememberedToken,
+  forwardToken: boolean,
+): Uint8Array {
   const form = forwardToken ? 'kept' : 'removed'
   const known = allowed[form]
   if (known !== undefined) return known
-  const encoded = encodeAllow(forwardToken, token.claims)
-  // Many tokens are used once, and the answer is most of what would be remembered of them.
-  if (allowed.wasUsed === true) allowed[form] = encoded
-  allowed.wasUsed = true
-  return encoded
+  if (!isKept) return encodeAllow(forwardToken, claims)
+  // Memory of its own: Node's pool would keep what shares it with this answer.
+  return (allowed[form] = new Uint8Array(encodeAllow(forwardToken, claims)))
 }
 
 /** Shared by all checks, which are encoded one at a time. */
@@ -95,11 +95,11 @@ function encodeAllow(
   if (seal !== undefined) writeHeader(SEAL_HEADERS.authz, seal)
   writer.end(3, response)
   writer.end(1, writer.mark())
-  return writer.finish()
+  return Buffer.from(writer.view())
 }
 
-const ANONYMOUS_KEPT = encodeAllow(true)
-const ANONYMOUS_REMOVED = encodeAllow(false)
+const ANONYMOUS_KEPT = new Uint8Array(encodeAllow(true))
+const ANONYMOUS_REMOVED = new Uint8Array(encodeAllow(false))
 
 /** status 1 { code 1 }, denied_response 2 { status 1 { code 1 }, headers 2, body 3 }, dynamic_metadata 4. */
 function encodeReply(reply: CheckReply, reason: Reason): Uint8Array {
@@ -112,7 +112,7 @@ function encodeReply(reply: CheckReply, reason: Reason): Uint8Array {
   writeCode(reply.status)
   writer.end(2, denied)
   writeCode(RPC_CODES[reply.status])
-  return writer.finish()
+  return Buffer.from(writer.view())
 }
 
 /** Writes 1 { code 1 }. */

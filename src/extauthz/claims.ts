@@ -1,7 +1,6 @@
 // Reads a token's claims and checks whether they are valid here and now (RFC 7519 section 4.1, decision 5).
 
 import { type LazyValue, lazyValue } from '../cel/attributes.js'
-import type { CelValue } from '../cel/values.js'
 import type { Json, JsonObject } from '../ir/json.js'
 import { decodeUtf8 } from '../utf8.js'
 import { type Jws, parseObject } from './jws.js'
@@ -22,50 +21,24 @@ export const LEEWAY_SECONDS = 60
 /** Maximum nesting: Envoy reads claims as a protobuf Struct, with three messages per level and 100 messages at most. */
 const MAX_DEPTH = 24
 
-/** The claims of a token. They can be dropped to save memory; the text stays, from which they are then read again. */
-export class Claims implements LazyValue<JsonObject> {
-  readonly exact?: string
-  readonly #text: string
-  #read: LazyValue<JsonObject> | undefined
-
-  /** text: what json was read from. */
-  constructor(json: JsonObject, text: string) {
-    this.#text = text
-    this.#read = lazyValue(json, text)
-    if (this.#read.exact !== undefined) this.exact = this.#read.exact
-  }
-
-  get json(): JsonObject {
-    return this.#value().json
-  }
-
-  celValue(): CelValue {
-    return this.#value().celValue()
-  }
-
-  /** Drops everything but the text. */
-  drop(): void {
-    this.#read = undefined
-  }
-
-  #value(): LazyValue<JsonObject> {
-    return (this.#read ??= lazyValue(JSON.parse(this.#text) as JsonObject, this.#text))
-  }
-}
+/** The claims of a token. */
+export type Claims = LazyValue<JsonObject>
 
 /** undefined: not an object, nested too deeply, or with a number that no double can hold. */
 export function readClaims(jws: Jws): Claims | undefined {
   const text = decodeUtf8(jws.payload)
   const claims = parseObject(text)
   return text !== undefined && claims !== undefined && isPlain(claims, MAX_DEPTH)
-    ? new Claims(claims, text)
+    ? lazyValue(claims, text)
     : undefined
 }
 
 function isPlain(value: Json, depth: number): boolean {
   if (typeof value === 'number') return Number.isFinite(value)
   if (typeof value !== 'object' || value === null) return true
-  return depth > 0 && Object.values(value).every((item: Json) => isPlain(item, depth - 1))
+  if (depth === 0) return false
+  for (const item of Object.values(value)) if (!isPlain(item, depth - 1)) return false
+  return true
 }
 
 /** Reads own members only, so an absent claim is not found on Object's prototype. */

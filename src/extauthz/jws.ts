@@ -23,11 +23,13 @@ export interface VerificationKey {
   readonly key: KeyObject
 }
 
+/** header.payload.signature, each in base64url without padding; a payload may be empty. */
+const COMPACT = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]*)\.([A-Za-z0-9_-]+)$/
+
 /** undefined: not a compact JWS that could ever be accepted. */
 export function parseJws(token: string): Jws | undefined {
-  const parts = token.split('.')
-  const [header, payload, signature] = parts
-  if (parts.length !== 3 || !isCanonical(payload, true) || !isCanonical(signature)) return undefined
+  const [, header = '', payload = '', signature = ''] = COMPACT.exec(token) ?? []
+  if (signature === '' || !isCanonical(payload) || !isCanonical(signature)) return undefined
   const fields = headerFields(header)
   return fields && { token, payload: Buffer.from(payload, 'base64url'), ...fields }
 }
@@ -39,7 +41,7 @@ const knownHeaders = new Map<string, HeaderFields>()
 const MAX_KNOWN_HEADERS = 64
 const MAX_KNOWN_LENGTH = 512
 
-function headerFields(header = ''): HeaderFields | undefined {
+function headerFields(header: string): HeaderFields | undefined {
   const known = knownHeaders.get(header)
   if (known !== undefined) return known
   if (!isCanonical(header)) return undefined
@@ -68,13 +70,14 @@ function readHeader(header: JsonObject): HeaderFields | undefined {
 }
 
 /**
- * Whether a part is unpadded base64url, without characters that a decoder would skip or bits beyond the last byte. A
- * signed token then has exactly one spelling, so no variant of it is remembered as another token.
+ * Whether a part of COMPACT is as long as base64 can be, without bits beyond the last byte. A signed token then has
+ * exactly one spelling, so no variant of it is remembered as another token.
  */
-function isCanonical(part: string | undefined, mayBeEmpty = false): part is string {
-  if (part === undefined || !/^[A-Za-z0-9_-]*$/.test(part) || part.length % 4 === 1) return false
-  if (part === '') return mayBeEmpty
-  const spare = part.length % 4 === 2 ? 0b1111 : part.length % 4 === 3 ? 0b11 : 0
+function isCanonical(part: string): boolean {
+  const rest = part.length % 4
+  if (rest === 0) return true
+  if (rest === 1) return false
+  const spare = rest === 2 ? 0b1111 : 0b11
   return (ALPHABET.indexOf(part.charAt(part.length - 1)) & spare) === 0
 }
 

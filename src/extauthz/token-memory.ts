@@ -1,9 +1,10 @@
-// Remembers verified tokens by SHA-256, so that a signature is verified once; bounded by number, size and exp. Each
-// compiled provider has its own memory; new keys or a new policy start an empty one.
+// Remembers verified tokens by SHA-256, so that a signature is verified once; bounded by number, size and exp. A token
+// that was used once is only a digest here, because many come never again. Each compiled provider has its own memory;
+// new keys or a new policy start an empty one.
 
 import { hash } from 'node:crypto'
 import type { CompiledRules, RuleVerdict } from '../rules/judge.js'
-import { Claims } from './claims.js'
+import type { Claims } from './claims.js'
 import type { CompiledValues, ValuesForEnvoy } from './values-for-envoy.js'
 
 /** A verified token that is remembered. */
@@ -13,8 +14,10 @@ export interface RememberedToken {
   readonly until: number
   /** Length of the token as sent, in bytes; its memory use grows with that. */
   readonly size: number
-  /** Encoded CheckResponse that allows it, with Authorization kept or removed; kept from the second use on. */
-  readonly allowed: { wasUsed?: true; kept?: Uint8Array; removed?: Uint8Array }
+  /** Whether the memory has it, and not this check alone. */
+  readonly isKept: boolean
+  /** Encoded CheckResponse that allows it, with Authorization kept or removed. */
+  readonly allowed: { kept?: Uint8Array; removed?: Uint8Array }
   /** Verdict of rules that read the token alone, for the route that was asked for last. */
   judged?: { readonly rules: CompiledRules; readonly verdict: RuleVerdict }
   /** Likewise, for rules of policies of mode Audit. */
@@ -24,8 +27,8 @@ export interface RememberedToken {
 }
 
 /**
- * --remembered-tokens: a token of 700 bytes takes about 1 KB, and 3 KB once it is used again, with its claims and the
- * answer that allows it.
+ * --remembered-tokens: a token of 700 bytes takes about 100 bytes, and 3 KB once it is used again, with its claims and
+ * the answer that allows it. Each of the two kinds has this limit.
  */
 export const DEFAULT_REMEMBERED_TOKENS = 40_000
 
@@ -53,19 +56,19 @@ export class TokenMemory {
   /** Sentinel between the newest and the oldest. */
   private readonly ends: Place
   private bytes = 0
-  /** The last one that was remembered, unless it has been used again. */
-  private unused = NO_TOKEN
+  private readonly once: RecentDigests
 
   constructor(
     private readonly maxTokens = DEFAULT_REMEMBERED_TOKENS,
     private readonly maxBytes = Math.max(maxTokens * BYTES_PER_TOKEN, LONGEST_TOKEN),
   ) {
-    const ends = { digest: '', token: NO_TOKEN } as Place
+    this.once = new RecentDigests(maxTokens)
+    const ends = { digest: '' } as Place
     ends.older = ends.newer = ends
     this.ends = ends
   }
 
-  /** undefined: never seen, evicted, or past its exp. */
+  /** undefined: not used twice yet, evicted, or past its exp. */
   find(digest: string, nowSeconds: number): RememberedToken | undefined {
     const place = this.places.get(digest)
     if (place === undefined) return undefined
@@ -73,7 +76,6 @@ export class TokenMemory {
       this.forget(place)
       return undefined
     }
-    if (place.token === this.unused) this.unused = NO_TOKEN
     if (place !== this.ends.older) {
       takeOut(place)
       this.putNewest(place)
@@ -81,19 +83,26 @@ export class TokenMemory {
     return place.token
   }
 
+  /** Notes that the signature of a token was verified. */
+  noteVerified(digest: string): void {
+    this.once.add(digest)
+  }
+
+  /** Whether the signature of a token was verified before. False: never, or too many others were since. */
+  wasVerified(digest: string): boolean {
+    return this.once.has(digest)
+  }
+
+  /** Remembers a token that is used for the second time. */
   remember(digest: string, token: RememberedToken): void {
     const known = this.places.get(digest)
     if (known !== undefined) this.forget(known)
-    // What never comes again must cost little: a provider may issue a token for each request.
-    this.unused.claims.drop()
-    this.unused = NO_TOKEN
     if (token.size > this.maxBytes) return
     while (!this.hasRoomFor(token) && this.size > 0) this.forget(this.ends.newer)
     if (!this.hasRoomFor(token)) return
     const place = { digest, token, older: this.ends, newer: this.ends }
     this.putNewest(place)
     this.places.set(digest, place)
-    this.unused = token
     this.bytes += token.size
   }
 
@@ -125,4 +134,29 @@ function takeOut({ older, newer }: Place): void {
   newer.older = older
 }
 
-const NO_TOKEN: RememberedToken = { claims: new Claims({}, '{}'), until: 0, size: 0, allowed: {} }
+/**
+ * The latest digests: at least half of max, and at most twice as many. They are dropped many at a time: a Set that loses
+ * its oldest member each time keeps a hole for it, and the next search for the oldest walks through the holes.
+ */
+class RecentDigests {
+  private readonly half: number
+  private young = new Set<string>()
+  private old = new Set<string>()
+
+  constructor(max: number) {
+    this.half = Math.ceil(max / 2)
+  }
+
+  has(digest: string): boolean {
+    return this.young.has(digest) || this.old.has(digest)
+  }
+
+  add(digest: string): void {
+    if (this.half === 0) return
+    if (this.young.size >= this.half) {
+      this.old = this.young
+      this.young = new Set()
+    }
+    this.young.add(digest)
+  }
+}

@@ -6,6 +6,8 @@ const FIRST_SIZE = 64 * 1024
 const MAX_VARINT = 5
 const LENGTH_DELIMITED = 2
 const BIT64 = 1
+/** Up to this many characters, a loop is faster than two calls into the runtime. */
+const MAX_BY_HAND = 48
 
 /** Writes the fields of a protobuf message in reverse order. */
 export class BackwardWriter {
@@ -19,14 +21,9 @@ export class BackwardWriter {
     this.at = size
   }
 
-  /** Begins a new message. Results of finish() stay valid. */
+  /** Begins a new message. */
   begin(): void {
     this.at = this.buffer.length
-  }
-
-  /** Returns a copy of the written bytes. */
-  finish(): Uint8Array {
-    return new Uint8Array(this.buffer.subarray(this.at))
   }
 
   /** Returns a view of the written bytes, valid until begin(). */
@@ -46,6 +43,11 @@ export class BackwardWriter {
   }
 
   text(field: number, value: string): void {
+    if (value.length <= MAX_BY_HAND && this.ascii(value)) {
+      this.varint(value.length)
+      this.varint((field << 3) | LENGTH_DELIMITED)
+      return
+    }
     const length = Buffer.byteLength(value, 'utf8')
     this.reserve(length)
     this.at -= length
@@ -82,6 +84,20 @@ export class BackwardWriter {
     this.at -= 8
     this.buffer.writeDoubleLE(value, this.at)
     this.varint((field << 3) | BIT64)
+  }
+
+  /** Writes a text of ASCII alone. Returns false if it is not. */
+  private ascii(value: string): boolean {
+    const { length } = value
+    this.reserve(length)
+    const from = this.at - length
+    for (let i = 0; i < length; i++) {
+      const code = value.charCodeAt(i)
+      if (code > 0x7f) return false
+      this.buffer[from + i] = code
+    }
+    this.at = from
+    return true
   }
 
   private varint(value: number): void {

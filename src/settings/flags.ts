@@ -197,7 +197,7 @@ export const FLAGS = {
     value: 'N',
     commands: SERVERS,
     meaning:
-      'how many verified tokens are remembered for each provider, about 1 KB each, 3 KB if used again; others are verified again',
+      'how many verified tokens are remembered for each provider, about 3 KB each, and how many more that were used once, about 100 bytes each; others are verified again',
   }),
   workers: oneOr(readWorkers, '1', {
     value: 'N|auto',

@@ -239,7 +239,9 @@ describe('limits', () => {
 
   test('claims nested too deeply are an error of the rules that read them, of no other', () => {
     const jwt = lazyValue(json(`{"deep":${'['.repeat(500)}${']'.repeat(500)},"sub":"a"}`))
-    expect(run('jwt.sub == "a"', { ...ATTRIBUTES, jwt })).toBe('limit_exceeded')
+    expect(run('jwt.deep == "a"', { ...ATTRIBUTES, jwt })).toBe('limit_exceeded')
+    expect(run('"sub" in jwt', { ...ATTRIBUTES, jwt })).toBe('limit_exceeded')
+    expect(run('jwt.sub == "a"', { ...ATTRIBUTES, jwt })).toBe(true)
     expect(run('request.method == "POST"', { ...ATTRIBUTES, jwt })).toBe(true)
   })
 
@@ -310,6 +312,17 @@ describe('what is converted', () => {
   test('once for all rules', () => {
     const jwt = lazyValue(json('{"sub":"a"}'))
     expect(jwt.celValue()).toBe(jwt.celValue())
+  })
+
+  test('only the claims that rules read, whatever they read before', () => {
+    const jwt = lazyValue(json('{"sub":"a","groups":["eng"],"toString":"b","__proto__":"c"}'))
+    const holds = (source: string) => run(source, { ...ATTRIBUTES, jwt })
+    for (let times = 0; times < 2; times++) {
+      expect(holds('jwt.sub == "a" && !has(jwt.groupz) && !has(jwt.constructor)')).toBe(true)
+      expect(holds('jwt.groups == ["eng"] && has(jwt.sub)')).toBe(true)
+      expect(holds('jwt["toString"] == "b" && jwt["__proto__"] == "c"')).toBe(true)
+      expect(holds('jwt.size() == 4 && jwt.all(name, name in jwt)')).toBe(true)
+    }
   })
 
   test('and let go of after the run', () => {

@@ -195,17 +195,19 @@ describe('spelling', () => {
 
   test('a bent copy of a remembered token is still refused', async () => {
     const { check } = checker([entry({ jwt: jwt(available(key.jwk)) })])
-    expect((await check({ headers: [bearer(good)] })).status).toBe(200)
     const bent = good.replace(/.$/, otherLastCharacter)
-    expect((await check({ headers: [bearer(bent)] })).status).toBe(401)
-    expect((await check({ headers: [bearer(good.slice(0, -1))] })).status).toBe(401)
+    for (let use = 1; use <= 3; use++) {
+      expect((await check({ headers: [bearer(good)] })).status).toBe(200)
+      expect((await check({ headers: [bearer(bent)] })).status).toBe(401)
+      expect((await check({ headers: [bearer(good.slice(0, -1))] })).status).toBe(401)
+    }
   })
 
   test('a remembered token lets in only by a header that would have let it in before', async () => {
     const { check } = checker([entry({ jwt: jwt(available(key.jwk)) })])
     const answer = async (...values: string[]): Promise<number> =>
       (await check({ headers: values.map((value) => ['authorization', value] as const) })).status
-    expect(await answer(`Bearer ${good}`)).toBe(200)
+    for (let use = 1; use <= 2; use++) expect(await answer(`Bearer ${good}`)).toBe(200)
     for (const value of [`bearer ${good}`, `BEARER  ${good}`]) expect(await answer(value)).toBe(200)
     for (const value of [
       ...[good, ` Bearer ${good}`, `Bearer ${good} `, `Bearer\t${good}`, `Bearer ${good},${good}`],

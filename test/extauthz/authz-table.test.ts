@@ -37,7 +37,10 @@ const remembered = (table: AuthzTable): number =>
 
 async function warmed(first: AuthzEntry): Promise<AuthzTable> {
   const table = buildAuthzTable([first])
-  await checker(() => table).check({ headers: [bearer(token)] })
+  const { check } = checker(() => table)
+  await check({ headers: [bearer(token)] })
+  expect(remembered(table)).toBe(0)
+  await check({ headers: [bearer(token)] })
   expect(remembered(table)).toBe(1)
   return table
 }
@@ -100,9 +103,19 @@ describe('a remembered token', () => {
     expect(remembered(table)).toBe(0)
   })
 
+  test('is refused after it expired, though only its signature was remembered', async () => {
+    const table = buildAuthzTable([entry({ jwt: jwt(available(key.jwk)) })])
+    let now = NOW * 1000
+    const { check } = checker(() => table, { now: () => now })
+    expect((await check({ headers: [bearer(token)] })).status).toBe(200)
+    now += 660_000
+    expect((await check({ headers: [bearer(token)] })).status).toBe(401)
+    expect(remembered(table)).toBe(0)
+  })
+
   test('is verified once, not per request', async () => {
     const table = buildAuthzTable([entry({ jwt: jwt(available(key.jwk)) })])
-    const verified = vi.spyOn(TokenMemory.prototype, 'remember')
+    const verified = vi.spyOn(TokenMemory.prototype, 'noteVerified')
     const { check } = checker(() => table)
     for (let i = 0; i < 5; i++) await check({ headers: [bearer(token)] })
     expect(verified).toHaveBeenCalledTimes(1)

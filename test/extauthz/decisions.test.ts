@@ -42,7 +42,7 @@ describe('a Strict route', () => {
     const { check } = checker([entry({ jwt: jwt(available(key.jwk)) })])
     const headers = [bearer(await sign(key))]
     const first = await check({ headers })
-    expect(await check({ headers })).toEqual(first)
+    for (let use = 2; use <= 4; use++) expect(await check({ headers })).toEqual(first)
   })
 
   test('answers a request without a token with the challenge of the specification', async () => {

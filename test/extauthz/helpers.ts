@@ -3,11 +3,12 @@
 
 import { create, fromBinary, type JsonObject as ProtoJson, toBinary } from '@bufbuild/protobuf'
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
+import { lazyValue } from '../../src/cel/attributes.js'
 import type { AuthzTable } from '../../src/extauthz/authz-table.js'
 import { buildAuthzTable } from '../../src/extauthz/authz-table.js'
 import { createCheck } from '../../src/extauthz/check.js'
 import type { CheckCall, CheckOptions } from '../../src/extauthz/check-context.js'
-import { Claims } from '../../src/extauthz/claims.js'
+import type { Claims } from '../../src/extauthz/claims.js'
 import {
   type HeaderValueOption,
   HeaderValueOption_HeaderAppendAction as AppendAction,
@@ -54,7 +55,7 @@ export const base64url = (value: string | object): string =>
   Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')
 
 /** The claims of a token whose payload is this JSON. */
-export const claimsOf = (json: JsonObject): Claims => new Claims(json, JSON.stringify(json))
+export const claimsOf = (json: JsonObject): Claims => lazyValue(json, JSON.stringify(json))
 
 export const available = (...keys: readonly object[]): JwtProvider['keySet'] => ({
   state: 'available',

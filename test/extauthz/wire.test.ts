@@ -187,7 +187,7 @@ describe('a CheckResponse', () => {
         fc.dictionary(text, fc.jsonValue({ maxDepth: 6, noUnicodeString: false })),
         (claims) => {
           const json = JSON.parse(JSON.stringify(claims)) as JsonObject
-          const token = { claims: claimsOf(json), until: 0, size: 0, allowed: {} }
+          const token = { claims: claimsOf(json), until: 0, size: 0, isKept: true, allowed: {} }
           const bytes = encodeDecision({ type: 'allow', reason: 'allowed', token }, false)
           const { dynamicMetadata, status, httpResponse } = fromBinary(CheckResponseSchema, bytes)
           expect(status?.code).toBe(0)
@@ -248,7 +248,7 @@ describe('a CheckResponse', () => {
         [name]: name.repeat(length),
         list: Array<string>(length).fill(name),
       }
-      const token = { claims: claimsOf(claims), until: 0, size: 0, allowed: {} }
+      const token = { claims: claimsOf(claims), until: 0, size: 0, isKept: true, allowed: {} }
       return [claims, encodeDecision({ type: 'allow', reason: 'allowed', token }, true)] as const
     }
     const all = [1, 127, 128, 16_383, 16_384, 100_000, 3].map((length) => encoded('é', length))
@@ -257,7 +257,7 @@ describe('a CheckResponse', () => {
   })
 
   test('marks what is let in on a sealed route, and nothing else', () => {
-    const token = { claims: claimsOf({ sub: 'a' }), until: 0, size: 0, allowed: {} }
+    const token = { claims: claimsOf({ sub: 'a' }), until: 0, size: 0, isKept: true, allowed: {} }
     const marks = (bytes: Uint8Array) => {
       const { httpResponse } = fromBinary(CheckResponseSchema, bytes)
       return httpResponse.case === undefined
@@ -289,7 +289,7 @@ describe('a CheckResponse', () => {
       l: [1, [], {}],
       o: { a: {} },
     }
-    const token = { claims: claimsOf(claims), until: 0, size: 0, allowed: {} }
+    const token = { claims: claimsOf(claims), until: 0, size: 0, isKept: true, allowed: {} }
     const bytes = encodeDecision({ type: 'allow', reason: 'allowed', token }, false)
     expect(fromBinary(CheckResponseSchema, bytes).dynamicMetadata).toEqual({ jwt: claims })
     expect(
