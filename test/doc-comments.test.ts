@@ -1,5 +1,5 @@
-// Checks that exported names in some folders have doc comments, and that every doc comment in src begins with what the
-// thing is or does.
+// Checks that exported names in some folders have doc comments, and that every doc comment begins with what the thing is
+// or does.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -44,12 +44,16 @@ test.each(ROOMS)('every exported name of src/%s has a doc comment', (room) => {
   expect(missing).toEqual([])
 })
 
-/** What a comment that leaves its subject to the reader begins with. */
+/** Beginnings of comments that leave their subject to the reader. */
 const HEADLESS = /^\s*\/\*\* (?:Of|That|As that|At once|Why not)\b/
 
-test('every doc comment begins with what the thing is or does', () => {
-  const headless = files.flatMap((path) =>
-    readFileSync(join(SRC, path), 'utf8')
+test('every doc comment of src and test begins with what the thing is or does', () => {
+  const tests = readdirSync(import.meta.dirname, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((path) => !path.includes('/node_modules/'))
+  const headless = [...files.map((path) => join(SRC, path)), ...tests].flatMap((path) =>
+    readFileSync(path, 'utf8')
       .split('\n')
       .filter((line) => HEADLESS.test(line))
       .map((line) => `${path}: ${line.trim()}`),

@@ -56,7 +56,7 @@ describe.each(PAGES)('%s', (page) => {
 
 const WITH_YAML = PAGES.filter((page) => fences(pathOf(page), 'yaml').length > 0)
 
-/** Of Keycloak the first block is a whole folder, and the others are for later. */
+/** The YAML of a page. Keycloak's first block is a whole folder, the others are for later steps. */
 const yamlOf = (page: string): readonly string[] =>
   page === 'keycloak'
     ? fences(pathOf(page), 'yaml').slice(0, 1)

@@ -11,7 +11,7 @@ const SECTION = /<!-- settings -->[\s\S]*<!-- \/settings -->/
 
 const cell = (text: string): string => text.replace(/\|/g, '\\|')
 
-/** As the rows of one shape that they all have. */
+/** Rows of the shape that all flags share. */
 const flags: readonly (readonly [
   string,
   { readonly value?: string; readonly default: string | undefined; readonly meaning: string },

@@ -8,7 +8,7 @@ import { runs } from './support/runs.js'
 
 afterEach(() => vi.restoreAllMocks())
 
-/** What the work comes to, and what count() came to between two turns. */
+/** The result of the work, and the values of count() between two turns. */
 function run<T>(work: Work<T>, count = () => 0): { readonly value: T; readonly slices: number[] } {
   const slices: number[] = []
   for (;;) {

@@ -21,7 +21,7 @@ function letters(length: number): string {
   return Array.from({ length }, next).join('')
 }
 
-/** As large as a token can be, of whatever is slow for something. */
+/** Values as large as a token can be, each slow for some function. */
 const attributes = {
   ...ATTRIBUTES,
   jwt: lazyValue({

@@ -17,7 +17,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }))
 const exported = (name: string, ...flags: readonly string[]) =>
   exportedFor('envoy-gateway', name, flags)
 
-/** By default with the address of a Service. */
+/** Exports for Istio, by default with the address of a Service. */
 const exportedForIstio = (
   name: string,
   flags: readonly string[] = ['--connect', 'gatehouse.gatehouse.svc.cluster.local:18000'],

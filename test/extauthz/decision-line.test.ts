@@ -29,7 +29,7 @@ interface Options {
   readonly claims?: readonly string[]
 }
 
-/** What is logged of these requests, one after another; time stands still unless it is moved. */
+/** Returns the log lines of these requests, one after another; time moves only if the test moves it. */
 function logging(rest: Partial<AuthzEntry>, options: Options = {}) {
   const { refusals = true, oneAllowedOf = 0, claims = [] } = options
   const lines: object[] = []

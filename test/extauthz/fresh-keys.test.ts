@@ -280,7 +280,7 @@ describe('a check that cannot be finished', () => {
     large = await signingKey('RS256', 'large', { modulusLength: 4224 })
   })
 
-  /** What makes it wait: the tokens, and what their tables come to. */
+  /** The tokens that make it wait, and the tables that their keys lead to. */
   const waits = (): [string, SigningKey, () => AuthzTable, Partial<CheckOptions>][] => {
     let current = table(before)
     const fetching = {

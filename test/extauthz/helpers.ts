@@ -99,7 +99,7 @@ export interface TestRequest {
   readonly method?: string
   readonly host?: string
   readonly scheme?: string
-  /** In the raw form, in order, repeated names allowed; else as Envoy's joined map. */
+  /** Headers in order, repeated names allowed; sent in the raw form, or in Envoy's joined map. */
   readonly headers?: readonly (readonly [string, string])[]
   readonly raw?: boolean
   readonly address?: string
@@ -160,7 +160,7 @@ export interface TestAnswer {
   readonly headers: Record<string, string>
   readonly body: string
   readonly removed: readonly string[]
-  /** What the backend gets, and what the client gets with the answer: name, value, and whether it comes beside what is there. */
+  /** Headers for the backend, and for the client: name, value, and whether an existing value is kept. */
   readonly set: readonly HeaderChange[]
   readonly answered: readonly HeaderChange[]
   readonly metadata: ProtoJson | undefined

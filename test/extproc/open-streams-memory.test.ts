@@ -18,7 +18,7 @@ import { type Message, silent } from './support/stream.js'
 
 const STREAMS = 300
 const EVENTS = 100
-/** Less than what an open stream may take in all: the young generation, sockets and the like come on top. */
+/** Less than the limit of an open stream, as the young generation and sockets are added to it. */
 const MOST_KEPT = 70 * 1024
 
 setFlagsFromString('--expose-gc')
@@ -63,7 +63,7 @@ const RESPONSE = [
   ),
 ]
 
-/** A stream of Envoy's whose messages come as they are taken. */
+/** A stream of Envoy that sends each message when the previous one has been taken. */
 class FakeStream {
   readonly #listener: StreamListener
   readonly #waiting: Buffer[] = []
@@ -91,7 +91,7 @@ class FakeStream {
   }
 
   say(messages: readonly Buffer[]): void {
-    // Each in memory of its own, as it comes from a socket.
+    // Each has its own memory, as if it arrived from a socket.
     this.#waiting.push(...messages.map((message) => Buffer.from(message)))
     this.#deliver()
   }

@@ -25,7 +25,7 @@ const TARGETS: ExportTargets = {
   closed: { host: '10.0.0.9', port: 18_009 },
 }
 
-/** In the cases services-….yaml, hosts are known to be Services. */
+/** Targets of the cases services-….yaml: hosts are known to be Services. */
 const SERVICE = { service: { namespace: 'gatehouse', name: 'gatehouse' } }
 const SERVICES: ExportTargets = {
   gatehouse: { ...TARGETS.gatehouse, ...SERVICE },

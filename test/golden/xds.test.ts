@@ -15,7 +15,7 @@ import { selfSigned } from '../support/certificates.js'
 import { expectGolden, goldenCases } from '../support/golden.js'
 import { jsonOf } from '../support/json-resources.js'
 
-/** What a case's file holds beside the Ir. */
+/** Members of a case's file beside the Ir. */
 interface Input extends Ir {
   readonly options?: Partial<XdsOptions>
   /** Types of the output that the case is about; everything when absent. */

@@ -5,9 +5,9 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
 export interface OfficialDescriptors {
-  /** By full name, then by field name. */
+  /** Messages by full name, each with its fields by name. */
   readonly messages: Readonly<Record<string, Readonly<Record<string, OfficialField>>>>
-  /** By full name, then value name → number. */
+  /** Enums by full name, each with its numbers by value name. */
   readonly enums: Readonly<Record<string, Readonly<Record<string, number>>>>
   /** "package.Service/Method" → request, response, request is a stream, response is a stream. */
   readonly methods: Readonly<Record<string, readonly [string, string, boolean, boolean]>>
@@ -15,7 +15,7 @@ export interface OfficialDescriptors {
 
 export interface OfficialField {
   readonly number: number
-  /** As in a .proto file, but "message" and "enum" for these; a map is a repeated message. */
+  /** The type as in a .proto file, but "message" and "enum" for these; a map is a repeated message. */
   readonly type: string
   /** Full name of the message or enum. */
   readonly of: string | null

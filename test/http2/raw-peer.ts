@@ -70,7 +70,7 @@ export const windowUpdate = (streamId: number, increment: number): Buffer =>
 
 const OK = encodeHeaderBlock([[':status', '200']])
 
-/** What a test's handler does with a stream: nothing, or what it overrides. */
+/** The handler of a stream: does nothing, except what a test overrides. */
 export const handler = (own: Partial<StreamHandler> = {}): StreamHandler => ({
   onData: () => {},
   onEnd: () => {},
@@ -98,7 +98,7 @@ export function echo(stream: Stream): StreamHandler {
 export class RawPeer {
   readonly connection: Connection
   readonly faults: unknown[] = []
-  /** What the fake socket says that it has not sent. */
+  /** Bytes that the fake socket reports as unsent. */
   pending = 0
   isPaused = false
   ending: 'open' | 'closed' | 'destroyed' = 'open'
@@ -133,7 +133,7 @@ export class RawPeer {
     return this
   }
 
-  /** In one piece. */
+  /** Passes the parts on in one piece. */
   write(...parts: readonly Buffer[]): void {
     this.connection.receive(Buffer.concat(parts))
   }
@@ -167,7 +167,7 @@ export class RawPeer {
   }
 }
 
-/** What a stream has sent since the last time. */
+/** Frames that a stream has sent since the last call. */
 export const contentOf = async (peer: RawPeer, streamId: number): Promise<string> =>
   Buffer.concat(
     (await peer.of(FrameType.DATA))

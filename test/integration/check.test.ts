@@ -32,7 +32,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 interface Case {
   readonly route?: object
-  /** Of jwtAuthentication.mcp. */
+  /** Fields of jwtAuthentication.mcp. */
   readonly mcp?: object
   readonly issuer?: string
   /** HTTPRoutes of the policy. */

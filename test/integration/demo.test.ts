@@ -28,7 +28,7 @@ let taken: Backend
 let demo: Demo
 let origin: string
 
-/** In a process group of its own, as a terminal starts it, and with a temporary folder of its own. */
+/** Starts the demo in its own process group, as a terminal does, and with its own temporary folder. */
 function start(...flags: readonly string[]): Demo {
   const child = spawn(process.execPath, [MAIN, 'demo', '--envoy', envoyPath(), ...flags], {
     detached: true,
@@ -81,7 +81,7 @@ test('takes the tour, step by step, without colours if the output is no terminal
   expect(demo.output()).not.toContain('"level":')
 })
 
-/** From the address that the demo prints for the command line. */
+/** Fetches a token from the address that the demo prints for the command line. */
 async function tokenOf(user: string, provider = found(TOKEN_ORIGIN)): Promise<string> {
   return (await (await fetch(`${provider}/token/${user}`)).text()).trim()
 }
@@ -116,7 +116,7 @@ test('lets an official client in', async () => {
   expect((await ts2(`${origin}/mcp`, 'alice')).echo).toBe('Echo: hi')
 })
 
-/** The command that stands below a comment, as it is pasted. */
+/** The command below a comment, as it is pasted. */
 function pasted(purpose: string): string {
   const [, command = ''] =
     new RegExp(`# ${purpose}.*\n((?: {3}\\S.*\n(?: {5}.*\n)*)+)`).exec(demo.output()) ?? []

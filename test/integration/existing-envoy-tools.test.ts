@@ -21,7 +21,7 @@ let backend: Backend
 let gatehouse: Gatehouse
 let folder: string
 const envoys: ChildProcess[] = []
-/** Of the Envoy that sends bodies to checks, and of the one that is as the sample is. */
+/** Origins of an Envoy that sends bodies to checks, and of one that is configured like the sample. */
 let sending: string, plain: string
 
 beforeAll(async () => {
@@ -59,7 +59,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true })
 })
 
-/** On free ports; its origin. */
+/** Starts an Envoy on free ports. Resolves with its origin. */
 async function startEnvoy(sample: string, grpc: number): Promise<string> {
   const port = await freePort()
   const ports: Readonly<Record<string, number>> = {

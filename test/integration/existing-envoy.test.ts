@@ -79,7 +79,7 @@ interface Fragment {
 
 const PREFIX = 'type.googleapis.com/envoy.extensions.filters'
 
-/** Their listener and their route, with the parts of a fragment in their places. */
+/** The listener and the route of the existing Envoy, with the parts of a fragment inserted. */
 function withFragment({ listeners: [listener], clusters, layered_runtime }: Fragment): object {
   const manager = listener?.http_connection_manager
   manager?.route_config.virtual_hosts[0]?.routes.unshift({

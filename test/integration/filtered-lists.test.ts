@@ -133,7 +133,7 @@ test.each([
   expect(text).toBe('Echo: hi')
 })
 
-/** What a client gets of an answer of the backend. */
+/** What a client receives of an answer of the backend. */
 async function answered(
   method: string,
   answer: string,

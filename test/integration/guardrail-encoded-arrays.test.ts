@@ -36,7 +36,7 @@ beforeEach(() => stack.reset())
 const replyOf = (encoding: string): Promise<OpenReply> =>
   nextReply(stack.llm, { ...ARRAY_HEADERS, 'content-encoding': encoding, etag: '"1"' })
 
-/** What the client gets of these bytes, each of them in a message of its own if they come one by one. */
+/** Returns what the client receives of these bytes, sent at once or byte by byte. */
 async function whole(encoding: string, pieces: readonly Uint8Array[], path?: string) {
   const reply = replyOf(encoding)
   const answer = askForArray(stack.origin, path)
@@ -70,7 +70,7 @@ describe.each(Object.keys(ENCODERS))('%s', (encoding) => {
     for await (const piece of (await answer).setEncoding('utf8')) {
       got += piece as string
       if (isEnded) continue
-      // What has come so far came before the model's end.
+      // This text left before the model's end.
       isEnded = true
       for (const last of pieces.slice(2)) response.write(last)
       response.end()
@@ -117,7 +117,7 @@ describe.each(Object.keys(ENCODERS))('%s', (encoding) => {
     const answer = askForArray(stack.origin)
     const { response } = await reply
     response.write(first)
-    // Its headers come once it is known to be an array.
+    // Its headers are sent once it is known to be an array.
     const incoming = await answer
     expect(incoming.statusCode).toBe(200)
     response.end(how === 'is damaged' ? Buffer.alloc(64, 0xff) : undefined)

@@ -58,7 +58,7 @@ describe.each(Object.keys(ENCODERS))('%s', (encoding) => {
     let said = ''
     let isWholeReply = false
     for await (const { choices } of stream) {
-      // The model has not said the rest: what is here came before.
+      // The model has not sent the rest: this text left before it.
       if (said === '') for (const piece of pieces.slice(2)) response.write(piece)
       if (said === '') response.end(() => (isWholeReply = true))
       said += choices[0]?.delta.content ?? ''

@@ -45,7 +45,7 @@ const gemini = (body: unknown, path = '/both') =>
     typeof body === 'string' ? body : JSON.stringify(body),
   )
 
-/** What reached the model. */
+/** The request that reached the model. */
 const received = (): unknown => JSON.parse(stack.llm.requests.at(-1)?.body ?? '')
 
 describe('OpenAI completions', () => {

@@ -174,7 +174,7 @@ describe('beside the reply', () => {
   })
 })
 
-/** As vLLM does where there is a stop sequence: the text is one token behind. */
+/** Answers like vLLM with a stop sequence: the text is one token behind. */
 function answerAhead(response: ServerResponse): void {
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   const event = (choice: object): void =>

@@ -31,7 +31,7 @@ beforeAll(async () => {
 afterAll(() => stack.close())
 beforeEach(() => stack.reset())
 
-/** What reached the LLM, whose Content-Length was that of its body. */
+/** The request that reached the LLM; its Content-Length was that of its body. */
 function reachedLlm(): string {
   const [recorded, ...others] = stack.llm.requests
   expect(others).toEqual([])

@@ -35,7 +35,7 @@ beforeEach(() => stack.reset())
 
 const ask = (path?: string) => askForArray(stack.origin, path)
 
-/** The items of a whole reply, in pieces of so many characters. */
+/** The items of a whole reply, in pieces of this length. */
 async function whole(body: string, { size = 5, path = '/both' } = {}): Promise<string> {
   const reply = nextReply(stack.llm, ARRAY_HEADERS)
   const response = ask(path)
@@ -79,7 +79,7 @@ test('text comes while the model speaks', async () => {
   for await (const piece of incoming) {
     got += piece as string
     if (got.length < 8000 || isEnded) continue
-    // What has come so far came before the model's end.
+    // This text left before the model's end.
     isEnded = true
     stream(llm, ['a secret'], false)
     llm.response.end(']')

@@ -45,7 +45,7 @@ test('vectors of half a million numbers are read', async () => {
   expect((await stack.post('/both/v1/embeddings', JSON.stringify(tokens))).status).toBe(200)
 })
 
-/** A request of which so many bytes of a larger body have been sent. */
+/** A request of which this number of bytes of a larger body has been sent. */
 function unfinished(bytes: number): { request: ClientRequest; answer: Promise<IncomingMessage> } {
   const request = httpRequest(`${stack.origin}/both`, {
     method: 'POST',

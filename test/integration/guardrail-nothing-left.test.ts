@@ -94,7 +94,7 @@ async function endInEveryWay(): Promise<void> {
   }
 }
 
-/** How often each way is taken: one that leaves a socket behind leaves so many. */
+/** Number of times that each way is taken: a way that leaves a socket behind leaves as many. */
 const ROUNDS = 4
 
 test('what was open is closed, however the streams have ended', async () => {

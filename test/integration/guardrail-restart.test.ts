@@ -73,7 +73,7 @@ const post = (): Promise<Answer> =>
     body: chat('my secret'),
   })
 
-/** An Envoy of somebody else's, which outlives Gatehouse; ready when a guarded request gets its answer. */
+/** An existing Envoy, which outlives Gatehouse; ready when a guarded request is answered. */
 async function startOtherEnvoy(): Promise<void> {
   const adminPort = await freePort()
   const admin = `127.0.0.1:${String(adminPort)}`
@@ -97,7 +97,7 @@ async function works(): Promise<void> {
   llm.requests.length = 0
 }
 
-/** From now on the webhook thinks in this phase; release lets it answer. */
+/** Makes the webhook wait in this phase; release lets it answer. */
 function hold(at: Backend, phase: (typeof PHASES)[number]) {
   let release = () => {}
   const asked = new Promise<void>((resolve) => {

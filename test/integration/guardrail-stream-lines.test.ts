@@ -16,7 +16,7 @@ beforeEach(() => stack.reset())
 
 const event = (content: string): string => `data: ${JSON.stringify(delta({ content }))}\n\n`
 
-/** What the client got of a stream of the LLM. */
+/** What the client received of a stream of the LLM. */
 async function pass(stream: string): Promise<string> {
   const reply = nextReply(stack.llm)
   const answer = stack.post('/both', chat('x', { stream: true }))

@@ -49,14 +49,14 @@ const ask = (path: string, more: object = {}) =>
 
 type Stream = Awaited<ReturnType<typeof ask>>
 
-/** What each choice says, as long as it goes on. */
+/** The text of each choice so far. */
 async function read(stream: Stream, texts: string[] = []): Promise<readonly string[]> {
   for await (const { choices } of stream)
     for (const { index, delta: change } of choices)
       texts[index] = (texts[index] ?? '') + (change.content ?? '')
   return texts
 }
-/** The pieces of its first choice as they come. */
+/** The pieces of its first choice as they arrive. */
 async function* pieces(stream: Stream): AsyncGenerator<string> {
   for await (const { choices } of stream) yield choices[0]?.delta.content ?? ''
 }
@@ -72,14 +72,14 @@ test('text comes while the model speaks, each masked word whole, and the webhook
   const text = `${LINES}a secret in many pieces, ${LINES} and a secret`
   llm.say(text.slice(0, 6000), { size: 1 })
   let said = ''
-  // The model has not ended: what comes here came before.
+  // The model has not ended: this text left before its end.
   while (said.length < 4000) said += (await stream.next()).value as string
   llm.say(text.slice(6000), { size: 3 })
   llm.finish()
   llm.end()
   for await (const piece of stream) said += piece
   expect(said).toBe(text.replaceAll('secret', '****'))
-  // At least one before the rest was said, and one after: how many depends on how fast all are.
+  // At least one window before the rest arrived and one after it; the number depends on their speed.
   expect(windows().length).toBeGreaterThan(1)
 })
 
@@ -121,7 +121,7 @@ test.each([
     const llm = await reply
     const item = (at: number): string => `user${at}@example.com${between}`
     let [said, count] = ['', 0]
-    // The model goes on until the client has got some of it, and has not ended then.
+    // The model continues until the client has received some of it.
     for (let next = stream.next(); said === '';) {
       llm.say(Array.from({ length: 20 }, (_, at) => item(count + at)).join(''))
       count += 20
@@ -161,7 +161,7 @@ test('a policy sets how much is held back', async () => {
   const stream = pieces(await ask('/words'))
   const llm = await reply
   llm.say('word '.repeat(8), { size: 5 })
-  // 40 characters of a model that goes on: all but the last 19 of them leave.
+  // 40 characters of a model that has not ended: all but the last 19 leave.
   let said = ''
   while (said.length < 20) said += (await stream.next()).value as string
   expect(said).toBe('word '.repeat(4))

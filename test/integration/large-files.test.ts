@@ -32,7 +32,7 @@ afterAll(async () => {
   await backend.close()
 })
 
-/** Of a route that needs a token: answered by a check. */
+/** Requests a route that needs a token, which a check answers. */
 const check = async (): Promise<number> => (await send(stack.origin, '/mcp')).status
 
 const problemsOf = async (file: string): Promise<string> =>

@@ -35,7 +35,7 @@ const route = (namespace: string): object => ({
       { kind: 'ListenerSet', name: 'set' },
       { kind: 'Gateway', name: 'gw', namespace: 'default' },
     ],
-    // The routes are equally old, and "team" comes first where they match the same paths.
+    // The routes are equally old, and "team" takes precedence for equal paths.
     rules: [rule('/', 'backend'), rule(`/of-${namespace}`, 'backend')],
   },
 })

@@ -62,7 +62,7 @@ beforeAll(async () => {
 })
 afterAll(() => world.close())
 
-/** What the request for the host is answered on a connection that was made for the server name. */
+/** The answer to a request for the host on a connection that was opened for the server name. */
 async function answered(servername: string, host: string): Promise<string> {
   const session = connect(`https://127.0.0.1:${String(securePort)}`, { servername, ca: pair.cert })
   try {

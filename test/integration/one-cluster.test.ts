@@ -21,7 +21,7 @@ const rename = (config: object): JsonObject =>
 const without = (object: JsonObject, ...names: readonly string[]): JsonObject =>
   Object.fromEntries(Object.entries(object).filter(([name]) => !names.includes(name)))
 
-/** The listener stands in the bootstrap, as it names the cluster; its routes and their clusters come over ADS. */
+/** The listener is in the bootstrap, as it names the cluster; its routes and their clusters are sent over ADS. */
 function withOneCluster(usual: JsonObject, listener: JsonObject): JsonObject {
   const { dynamic_resources, static_resources } = usual as Record<string, JsonObject>
   const [cluster = {}] = static_resources?.['clusters'] as readonly JsonObject[]
@@ -77,7 +77,7 @@ test.each(['plain TCP', 'TLS', 'mutual TLS'] as const)('over %s', async (transpo
   // Of the main thread, which has the stream of ADS, and of the worker.
   expect(await connections(stack)).toBe(2)
 
-  // A change comes over ADS, beside checks and guards.
+  // A change is sent over ADS, beside checks and guards.
   await stack.gatehouse.write(
     'more.yaml',
     ...protectedRoute('more', { jwtAuthentication: jwt([stack.key]) }),

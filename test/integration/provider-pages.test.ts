@@ -42,7 +42,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-/** Without TLS: the stand-in has no certificate. */
+/** Returns the resources without TLS: the stand-in has no certificate. */
 function resources({ page, host }: Page, idp: TestIdp, port: number): readonly object[] {
   const yaml = [`${PROVIDERS}/README.md`, `${PROVIDERS}/${page}.md`].flatMap((path) =>
     fences(path, 'yaml'),
@@ -107,7 +107,7 @@ describe('descope with authorizationServer Provider', () => {
     await idp.close()
   })
 
-  /** In place of clientId and metadataIssuer, as the page says. */
+  /** Replaces clientId and metadataIssuer, as the page describes. */
   function withProvider(document: object): object {
     const text = JSON.stringify(document)
     const before = '"clientId":"mcp-client","metadataIssuer":"Gateway"'

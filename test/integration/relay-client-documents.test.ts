@@ -16,7 +16,7 @@ import { authorizationAt } from '../support/relay-login.js'
 import { AS, type RelayStack, startRelayStack } from '../support/relay-stack.js'
 
 const tls = selfSigned('localhost')
-/** What a page says when a document cannot be had, whatever the reason. */
+/** The sentence of the page if a document cannot be fetched, whatever the reason. */
 const UNREAD = 'The description of this client cannot be read at the moment.'
 
 let world: RelayStack

@@ -7,7 +7,7 @@ import { ts2 } from '../support/clients/ts2.js'
 import { authorizationAt, registerAt } from '../support/relay-login.js'
 import { AS, consenting, type RelayStack, startRelayStack } from '../support/relay-stack.js'
 
-/** Of another network than 127.0.0.1, of which the official client is. */
+/** An address of another network than 127.0.0.1, which the official client uses. */
 const FLOODER = '127.9.9.9'
 
 let world: RelayStack
@@ -24,7 +24,7 @@ interface Sent {
   readonly retryAfter: string | undefined
 }
 
-/** From the flooder's address, with one that it makes up for each request. */
+/** Sends a request from the flooder's address, with a different forged client address each time. */
 function send(path: string, body?: string): Promise<Sent> {
   const made = Array.from({ length: 4 }, () => Math.floor(Math.random() * 254) + 1).join('.')
   return new Promise((resolve, reject) => {

@@ -22,7 +22,7 @@ async function put(name: string, key: Buffer): Promise<string> {
   return file
 }
 
-/** Waits until the keys have been read again so many times. */
+/** Waits until the keys have been read again this many times. */
 const readAgain = (times: number): Promise<void> =>
   eventually(() => {
     expect(world.stack.log().split('reloaded the keys of --relay-key-file')).toHaveLength(times + 1)

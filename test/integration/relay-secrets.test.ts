@@ -72,7 +72,7 @@ const secret = (name: string, value: string): object => ({
   stringData: { key: value },
 })
 
-/** Of the gateway, and one of a login that is under way. */
+/** Returns the cookies of the gateway, with one of a login in progress. */
 function cookies(): string {
   const all = [...(login.cookies.get('127.0.0.1') ?? [])].filter(([name]) =>
     name.startsWith('gatehouse-'),
@@ -84,7 +84,7 @@ function cookies(): string {
   return [...all.map(([name, value]) => `${name}=${value}`), ...set].join('; ')
 }
 
-/** Everything that somebody could use. */
+/** Everything that an attacker could use. */
 function secrets(): readonly string[] {
   const parameters = login.steps.flatMap(({ url, headers }) => {
     const location = headers.get('location')

@@ -26,7 +26,7 @@ let idp: TestIdp
 let tokens: HttpServer
 let server: McpServer
 let stack: Stack
-/** Of the discovery document. */
+/** The origin of the token endpoint in the discovery document. */
 let tokenOrigin: string
 /** Host headers of the calls of the token endpoint. */
 const asked: (string | undefined)[] = []

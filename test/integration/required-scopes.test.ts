@@ -91,7 +91,7 @@ interface Visit {
   close(): Promise<void>
 }
 
-/** Of a client that has logged in before, for this scope. */
+/** Visits as a client that has logged in for this scope. */
 async function visit(version: 1 | 2, scope: string): Promise<Visit> {
   const url = new URL(`${stack.origin}/mcp`)
   const info = { name: 'gatehouse-tests', version: '1' }

@@ -30,7 +30,7 @@ const matches = (): object =>
     when(prefix('/'), 'a'),
   )
 
-/** The less specific rule comes first each time: order in the file does not decide, precedence does. */
+/** The less specific rule is always first: precedence decides, not the order in the file. */
 const precedence = (): object =>
   route(
     'precedence',

@@ -64,7 +64,7 @@ async function serve(
   return gatehouse
 }
 
-/** As a person would: the printed bootstrap, given to Envoy. */
+/** Starts an Envoy with the printed bootstrap, as a person would. */
 async function startOtherEnvoy(): Promise<string> {
   const adminPort = await freePort()
   const admin = `127.0.0.1:${String(adminPort)}`
@@ -186,7 +186,7 @@ function checkOnce(): Promise<unknown> {
   })
 }
 
-/** grpc.health.v1 Watch; next: the status that is told next (1 SERVING, 2 NOT_SERVING). */
+/** grpc.health.v1 Watch. next: resolves with the next status (1 SERVING, 2 NOT_SERVING). */
 function watchHealth(): { next(): Promise<number> } {
   const Client = makeGenericClientConstructor(healthService, 'Health')
   const client = new Client(grpc, credentials.createInsecure())

@@ -27,7 +27,7 @@ afterAll(() => parties.close())
 interface OnTerminal {
   readonly child: ChildProcess
   readonly folder: string
-  /** Everything that the terminal got; stderr goes elsewhere. */
+  /** Everything written to the terminal; stderr is separate. */
   shown(): string
   log(): Promise<string>
 }

@@ -180,7 +180,7 @@ async function expectStepUp(run: Run): Promise<void> {
 
 test.each(Object.entries({ ts1, ts2, python: py }))('%s at a relay', (_, run) => expectStepUp(run))
 
-/** At the provider, whose registrations are for the scopes that a client has registered for. */
+/** Logins at the provider, which grants only the scopes that a client has registered for. */
 describe('at the provider', () => {
   beforeAll(async () => {
     await stack.write(

@@ -95,7 +95,7 @@ function allowedCall(): Attack {
 describe.each(['typescript', 'python'] as const)('the %s SDK', (sdk) => {
   const path = `/${sdk}`
 
-  /** What has been executed, when all that was sent before has been. */
+  /** The tools that were executed, once everything sent before has been. */
   async function executed(): Promise<readonly string[]> {
     expect(await status(stack.port, bytesOf(allowedCall(), path, stack.port))).toBe(200)
     const names = servers[sdk].executed

@@ -162,7 +162,7 @@ afterAll(async () => {
   await Promise.all([a.close(), b.close()])
 })
 
-/** Names of the backends (or the status, where none answered) that so many requests met. */
+/** Names of the backends that answered this number of requests, or the status if none did. */
 async function met(path: string, count = 1, request: Request = {}): Promise<Map<string, number>> {
   const counts = new Map<string, number>()
   for (let index = 0; index < count; index++) {

@@ -27,7 +27,7 @@ const cors = {
   allowCredentials: true,
 }
 
-/** A provider that never answers; told when it is called and when its caller gives up. */
+/** A provider that never answers; reports when it is called and when its caller gives up. */
 const provider = { called: () => {}, aborted: () => {} }
 const callRemote: CallRemote = (_target, { signal }) => {
   provider.called()

@@ -66,7 +66,7 @@ afterAll(async () => {
   await Promise.all([idp.close(), backend.close()])
 })
 
-/** What of an answer is a decision. */
+/** The parts of an answer that are a decision. */
 async function outcomes(stack: GuardedStack): Promise<readonly unknown[]> {
   const tokens = [
     undefined,
@@ -117,7 +117,7 @@ test('one is this process alone, four are four beside it', () => {
   expect([workersOf(stackOf(1)).length, workersOf(stackOf(4)).length]).toEqual([0, 4])
 })
 
-/** By reason, of /api. */
+/** Number of refused checks of /api. */
 async function counted(stack: GuardedStack): Promise<number> {
   const found = /^gatehouse_checks_total\{route="default\/api".*reason="no-token"\} (\d+)$/m.exec(
     await stack.metrics(),
@@ -156,7 +156,7 @@ describe.each([1, 4])('with %i', (workers) => {
     idp.serve('/keys', keySet(key, late))
     const headers = bearer(await sign(late))
     const ask = async () => (await send(stack.origin, '/fetched', { headers })).status
-    // One that waits for a fetch longer than a check may is told to come again.
+    // A check that waits too long for a fetch is answered 503, to be tried again.
     await eventually(async () => expect(await ask()).toBe(200))
     const statuses = await Promise.all(Array.from({ length: 20 }, ask))
     expect(new Set(statuses)).toEqual(new Set([200]))

@@ -69,7 +69,7 @@ interface TestPod {
   readonly containers: readonly { readonly command: readonly string[] }[]
 }
 
-/** What the pod of `helm test` does, with another address to ask. */
+/** Does what the pod of `helm test` does, at another address. */
 async function runTestPod(url: string): Promise<{ code: unknown; printed: string }> {
   const pod = ofKind(render({}), 'Pod')
   const [, ...args] = (pod?.['spec'] as TestPod).containers[0]?.command ?? []

@@ -29,7 +29,7 @@ function accepted(reason: string): object {
   return { parents: [{ conditions: expect.arrayContaining([condition]) as unknown }] }
 }
 
-/** What Envoy answers, and what the route's author reads. */
+/** Envoy's answer, and the message for the route's author. */
 async function serves(status: number, reason: string): Promise<void> {
   await eventually(async () => {
     expect((await fetch(`http://127.0.0.1:${String(port)}/`)).status).toBe(status)

@@ -28,7 +28,7 @@ const PATIENCE = 30_000
 let api: ApiServer
 let users = 0
 
-/** What is seen while one verb is missing, and once none is. */
+/** Checks while one verb is missing, and once none is. */
 interface Seen {
   readonly named: (replica: Replica, refusal: string) => Promise<void> | void
   readonly well: (replica: Replica) => Promise<void> | void
@@ -77,7 +77,7 @@ function pathOf({ group, resource }: Permission): string {
   return `/apis/${group}/${group === 'policy.gatehouse.dev' ? 'v1alpha1' : 'v1'}/${plural}`
 }
 
-/** Of the one object of this kind. */
+/** Path of the only object of this kind. */
 async function pathOfOne(permission: Permission): Promise<string> {
   const list = (await api.call('GET', pathOf(permission))) as unknown as { items: AnyObject[] }
   const { namespace, name = '' } = list.items[0]?.metadata ?? {}
@@ -85,7 +85,7 @@ async function pathOfOne(permission: Permission): Promise<string> {
   return `${pathOf(permission).replace(/[^/]+$/, `${where}$&`)}/${name}`
 }
 
-/** As the API server calls it, e.g. HTTPRoute. */
+/** The kind by its name at the API server, e.g. HTTPRoute. */
 const kindOf = async (permission: Permission): Promise<string> =>
   (await api.call('GET', pathOf(permission))).kind.replace(/List$/, '')
 
@@ -94,7 +94,7 @@ async function statusesOf(replica: Replica, kind: string): Promise<string> {
   return JSON.stringify(resources.filter((each) => each.kind === kind))
 }
 
-/** With what a test's title says of it. */
+/** Permissions, each with its description for the title of a test. */
 const rowsOf = (
   values: Values,
   isMeant: (permission: Permission) => boolean,

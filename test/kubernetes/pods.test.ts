@@ -91,7 +91,7 @@ const isServed = () =>
     expect((await call('POST')).status).toBe(403)
   }, 60_000)
 
-/** Of every process in this network namespace, whatever address they are on. */
+/** Ports of every process in this network namespace, on any address. */
 const listeningPorts = (): readonly number[] =>
   ['/proc/net/tcp', '/proc/net/tcp6'].flatMap((path) =>
     [...readFileSync(path, 'utf8').matchAll(/^ *\d+: [0-9A-F]+:([0-9A-F]+) \S+ 0A /gm)].map(

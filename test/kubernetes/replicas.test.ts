@@ -34,7 +34,7 @@ afterAll(async () => {
   await cluster.close()
 })
 
-/** Its traffic, with what happens meanwhile; every request is answered 200. */
+/** Traffic during an event: every request is answered 200. */
 async function nothingIsLost(meanwhile: () => Promise<void>): Promise<void> {
   const traffic = startTraffic({ url: cluster.url })
   const answered = async (more: number): Promise<void> => {

@@ -29,7 +29,7 @@ interface Condition {
   readonly message: string
 }
 
-/** Of the Gateway's listener, by type. */
+/** Conditions of the Gateway's listener, by type. */
 async function listenerOf(namespace: string): Promise<Readonly<Record<string, Condition>>> {
   const { status } = await api.get('gateway.networking.k8s.io/v1', 'Gateway', 'gw', namespace)
   const { listeners = [] } = (status ?? {}) as { listeners?: { conditions: Condition[] }[] }

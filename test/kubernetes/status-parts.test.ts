@@ -34,7 +34,7 @@ async function policySettles(name: string): Promise<void> {
   })
 }
 
-/** As an older CRD, or a newer one, may let in what this Gatehouse does not know. */
+/** Loosens the CRD: an older or newer one may allow what this Gatehouse does not know. */
 async function loosenPolicies(): Promise<void> {
   const path =
     '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/proxypolicies.policy.gatehouse.dev'

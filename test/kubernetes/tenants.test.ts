@@ -26,7 +26,7 @@ import { endpointSlice, gatewayClass, inNamespace, service, tlsSecret } from './
 import { type Replica, type ReplicaOptions, startReplica } from './support/replica.js'
 
 const GATEWAY_API = 'gateway.networking.k8s.io/v1'
-/** What Gatehouse's own Service has for an endpoint beside the pod. */
+/** The endpoint of Gatehouse's own Service beside the pod. */
 const REPLICA_2 = '10.99.0.2'
 
 let api: ApiServer
@@ -35,7 +35,7 @@ let hosts: string
 let replica: Replica
 let envoy: OtherEnvoy
 let app: Backend
-/** At loopback, on the port of the other. */
+/** A server on loopback, on the port of the other one. */
 let secret: Backend
 let port: number
 

@@ -34,7 +34,7 @@ const route = (version: string, ...names: readonly string[]): AnyObject => ({
   apiVersion: `${GROUP}/${version}`,
 })
 
-/** Of the condition that says so. */
+/** The observedGeneration of the condition. */
 async function generationSeen(version: string): Promise<number | undefined> {
   const { status } = await api.get(`${GROUP}/${version}`, 'HTTPRoute', 'app')
   const { parents = [] } = (status ?? {}) as {

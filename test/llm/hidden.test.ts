@@ -81,7 +81,7 @@ const newName = fc.constantFrom(
   ...['logprobs', 'tokens', 'token_ids', 'arguments', 'input', 'action', 'args', 'delta', 'error'],
 )
 
-/** What is put in, with the secret in it. */
+/** The inserted value, which contains the secret. */
 const said = fc.oneof(
   fc.constant<unknown>(SECRET),
   fc.constant<unknown>(`Well, ${SECRET}`),
@@ -93,7 +93,7 @@ const said = fc.oneof(
   fc.constant<unknown>({ [SECRET]: 1 }),
 )
 
-/** What says other texts again is emptied with them. */
+/** Members that repeat other texts are emptied with them. */
 const withoutEchoes = (json: string): unknown =>
   JSON.parse(json, (name: string, value: unknown) =>
     /^(?:logprobs|logprobsResult|tokens|token_ids)$/.test(name) ? null : value,

@@ -36,7 +36,7 @@ const event = (data: object): string => `data: ${JSON.stringify(data)}\n\n`
 const typed = (data: { readonly type: string }): string =>
   `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`
 
-/** What came until the error, and the error. */
+/** The text before the error, and the error. */
 async function drain(events: AsyncIterable<unknown>): Promise<readonly [number, unknown]> {
   let count = 0
   try {

@@ -27,7 +27,7 @@ afterAll(() => llm.close())
 interface Api {
   readonly path: string
   readonly body: object
-  /** What the official client makes of the stream; undefined: there is none here. */
+  /** The text that the official client reads from the stream; undefined: there is no client here. */
   readonly client?: (fetch: typeof globalThis.fetch) => Promise<unknown>
 }
 

@@ -11,7 +11,7 @@ import { rewriteEvent, type StreamEvent } from '../../src/llm/text/stream-event.
 import { ok, type Result } from '../../src/result.js'
 import { atOnce } from '../../src/turns.js'
 
-/** What a reader hands over, all at once; the frames before an error are in the list that is given. */
+/** Reads all frames at once; those before an error are in the list that is passed. */
 function framesOf(
   read: (take: FrameSink) => Reading,
   frames: EventFrame[],

@@ -17,7 +17,7 @@ import { type EnvoyGateway, startEnvoyGateway } from './support/envoy-gateway.js
 import { serviceTo } from './support/istio.js'
 import { gatewayDocumentsFor, route } from './support/resources.js'
 
-/** With an API server, Envoy Gateway itself listens on port 8080. */
+/** Not 8080, on which Envoy Gateway itself listens beside an API server. */
 const PORT = 8096
 const ORIGIN = `http://127.0.0.1:${String(PORT)}`
 const [GRPC, CLOSED] = [`${ADDRESS}:18005`, `${ADDRESS}:18009`]
@@ -143,7 +143,7 @@ test('guards are proven too, behind a check and without one', async () => {
   await api.delete(guard('public'), guard('app'))
 })
 
-/** Its name is before that of Gatehouse's: of two that were created in one second, the first by name is in force. */
+/** Sorts before Gatehouse's: of two created in the same second, the first by name is in force. */
 const older = {
   apiVersion: ENVOY_GATEWAY,
   kind: 'SecurityPolicy',

@@ -33,7 +33,7 @@ let webhook: Program
 let idp: TestIdp
 let mesh: EnvoyGateway
 let gatehouse: Gatehouse
-/** Of the folder without it. */
+/** The export of the folder without it. */
 let exported: string
 const prompts: string[] = []
 

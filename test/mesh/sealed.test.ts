@@ -38,7 +38,7 @@ let gatehouse: Gatehouse
 let manifests: readonly Manifest[]
 let prompts = 0
 
-/** What an LLM would answer. */
+/** The answer of an LLM. */
 const COMPLETION = JSON.stringify({
   id: 'c1',
   object: 'chat.completion',
@@ -125,7 +125,7 @@ afterAll(async () => {
   await Promise.all([api, llm, webhook, idp].map((party) => party.close()))
 })
 
-/** What was printed, as it was; all of it is in force then. */
+/** Restores the exported manifests. Resolves when all of them are in force. */
 async function restore(): Promise<void> {
   await mesh.write('gatehouse.yaml', ...manifests)
   await eventually(async () => {

@@ -26,7 +26,7 @@ import { serviceTo } from './support/istio.js'
 import { gatewayDocumentsFor, route } from './support/resources.js'
 import { translateFor } from './support/translate.js'
 
-/** With an API server, Envoy Gateway itself listens on port 8080. */
+/** Not 8080, on which Envoy Gateway itself listens beside an API server. */
 const PORT = 8095
 const ORIGIN = `http://127.0.0.1:${String(PORT)}`
 const [GRPC, CLOSED] = [18_005, 18_009]

@@ -16,7 +16,7 @@ const SECONDS = Number(process.env['GATEHOUSE_SOAK_SECONDS'] ?? 600)
 /** Long enough for code to be compiled, pools to be filled, tokens to be remembered. */
 const WARM_UP_SECONDS = Math.min(60, SECONDS)
 const CUT_EVERY_MS = 20_000
-/** What the memory may be more by, after ten minutes and more than 100,000 requests. */
+/** Largest growth of memory allowed after ten minutes and more than 100,000 requests. */
 const HEAP_BYTES = 4_000_000
 const BUFFER_BYTES = 1_000_000
 
@@ -46,7 +46,7 @@ afterAll(async () => {
   await relay.close()
 })
 
-/** What came of the traffic, and what Gatehouse holds when all of it has ended. */
+/** The results of the traffic, and what Gatehouse holds when all of it has ended. */
 async function soakFor(seconds: number, tokens: readonly string[]) {
   const stop = AbortSignal.timeout(seconds * 1_000)
   const soak: Soak = {

@@ -67,7 +67,7 @@ async function bundle(): Promise<string> {
   return (outputFiles[0]?.text ?? '').replaceAll('</script', '<\\/script')
 }
 
-/** What the page's script returns; of its errors the first line, as their stacks name places in the page. */
+/** The result of the page's script. Of an error, the first line: its stack names places in the page. */
 async function inPage<T>(expression: string): Promise<T> {
   try {
     return await page.evaluate<T>(expression)

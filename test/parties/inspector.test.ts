@@ -89,7 +89,7 @@ describe('in the browser', () => {
     await inspect(page, world.url, 'Hello through the gate', screenshot)
   })
 
-  /** For the README, when UPDATE_SCREENSHOTS=1. */
+  /** Takes the picture for the README if UPDATE_SCREENSHOTS=1. */
   async function screenshot(): Promise<void> {
     if (process.env['UPDATE_SCREENSHOTS'] !== '1') return
     await page.setViewportSize({ width: 1600, height: 900 })

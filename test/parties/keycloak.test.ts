@@ -22,7 +22,7 @@ import { type Keycloak, startKeycloak } from './support/keycloak.js'
 import { CLIENT_ID } from './support/keycloak-realm.js'
 
 const START_MS = 200_000
-/** Of anonymous registration; which of its policies speaks first is not always the same. */
+/** Keycloak's refusal of anonymous registration; the policy that it names varies. */
 const REFUSAL = /Policy '.+' rejected request to client-registration service/
 
 let keycloak: Keycloak

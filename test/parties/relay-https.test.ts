@@ -64,7 +64,7 @@ afterAll(async () => {
   await Promise.all([server.close(), idp.close()])
 })
 
-/** As Chromium wants it of a certificate that it is to trust. */
+/** Hash of the public key, by which Chromium can be made to trust a certificate. */
 const keyHash = (certificate: string): string =>
   createHash('sha256')
     .update(new X509Certificate(certificate).publicKey.export({ type: 'spki', format: 'der' }))

@@ -133,7 +133,7 @@ describe('a wanted name', () => {
   })
 })
 
-/** As in Node: two questions at a time, and one without an answer has its place for 10 s. */
+/** A resolver like Node's: two questions at a time, and one without an answer keeps its place for 10 s. */
 function slowResolver(): typeof lookup {
   const limit = createLimit(2)
   return (host) =>

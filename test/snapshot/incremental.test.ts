@@ -49,7 +49,7 @@ const routesOf = ({ resources }: Snapshot): number =>
     hosts.flat().flatMap((host) => host.routes.flat()),
   ).length
 
-/** Of other objects throughout: nothing can be remembered of them. */
+/** Builds from copies of all objects, so that no memo applies. */
 const fromScratch = (ir: Ir): Snapshot => buildSnapshot(structuredClone(ir), XDS)
 
 describe('a snapshot after changes', () => {

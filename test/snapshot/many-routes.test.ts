@@ -110,7 +110,7 @@ const bytes = ({ xds }: Snapshot): object =>
       ),
   ])
 
-/** Of other objects throughout, each in one place: nothing can be remembered of them. */
+/** Builds from copies of all objects, none of them shared, so that no memo applies. */
 const fromScratch = (ir: Ir): Snapshot => buildSnapshot(JSON.parse(JSON.stringify(ir)) as Ir, XDS)
 
 const createIdle = () =>

@@ -64,7 +64,7 @@ spec:
       providers: [{ issuer: 'https://idp.example', jwks: { inline: '{"keys":[]}' } }]
 `
 
-/** What a change of one route made anew. */
+/** What a change of one route created again. */
 function changeOne(count: number) {
   const collector = createResourceCollector()
   const put = (name: string, path: string, before?: FileRecord): FileRecord => {

@@ -16,7 +16,7 @@ export interface Request {
   /** An array alternates names and values, so that a name can occur twice. */
   readonly headers?: Record<string, string> | readonly string[]
   readonly body?: string
-  /** For https: the server name (SNI) and the trusted authority (PEM). */
+  /** Makes it https: the server name (SNI), the trusted authority and a certificate (PEM). */
   readonly tls?: Readonly<Partial<Record<'servername' | 'ca' | 'cert' | 'key', string>>>
 }
 

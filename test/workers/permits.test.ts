@@ -9,7 +9,7 @@ import { runs } from '../support/runs.js'
 
 const MAX = 3
 
-/** What lies between the end of a call and that of its connection's use. */
+/** Waits for the turns between the end of a call and the end of its connection's use. */
 async function turns(): Promise<void> {
   for (let turn = 0; turn < 3; turn += 1) await new Promise(setImmediate)
 }

@@ -12,7 +12,7 @@ import { recordingLogger } from '../grpc/recording-logger.js'
 const { logger } = recordingLogger()
 const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString()
 
-/** What the client saw, and what the service did. */
+/** What the client received, and what the service did. */
 let seen: string[]
 let takes: boolean
 let opened: StreamCall

@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path'
 const ROOT = resolve(import.meta.dirname, '../../..')
 
 export interface ComposeStack {
-  /** What a service has written, both streams. */
+  /** Output of a service, both streams. */
   logs(service: string): string
   /** Sends SIGTERM to a service and waits for it, as `docker compose stop` does. Its exit code. */
   stop(service: string): number

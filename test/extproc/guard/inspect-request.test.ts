@@ -10,7 +10,7 @@ const MODIFY = JSON.stringify({
   action: { body: { messages: Array(3_000).fill({ role: 'user', content: 'b' }) } },
 })
 
-/** turns: after so many the client leaves. */
+/** turns: number of turns after which the client leaves. */
 async function inspected(turns: number): Promise<{ type: string; asked: number }> {
   const messages = Array(3_000).fill({ role: 'user', content: 'a' })
   const body = Buffer.from(JSON.stringify({ messages }))

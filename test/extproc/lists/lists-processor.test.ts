@@ -22,7 +22,7 @@ import { countTurns } from '../../support/count-turns.js'
 
 interface Played {
   readonly processor: Processor
-  /** Of the headers that were sent; 200 where they say none, 0 where none were sent. */
+  /** Status of the headers that were sent; 200 if they have none, 0 if none were sent. */
   readonly status: () => number
   readonly body: () => string
   /** Number of messages with parts of the body. */

@@ -22,7 +22,7 @@ interface Played {
   readonly processor: Processor
   /** Status of the answer to the client: that of an immediate response, or of the headers; 0: none was sent. */
   readonly status: () => number
-  /** What the server got, and what the client got. */
+  /** What the server received, and what the client received. */
   readonly sent: { request: string; response: string }
   /** Number of messages with parts of the body for the client. */
   readonly count: () => number

@@ -204,7 +204,7 @@ describe('the page', () => {
   })
 })
 
-/** What may change between the page and its form. */
+/** Changes that are possible between the page and its form. */
 interface Shown {
   documentHash: string
   scopes: readonly string[]

@@ -26,7 +26,7 @@ export interface World {
   readonly relay: Relay
   /** Milliseconds since the epoch. */
   now: number
-  /** What the provider's token endpoint, or a client's host, was asked. */
+  /** Requests to the provider's token endpoint, or to a client's host. */
   readonly calls: { readonly target: RemoteTarget; readonly request: RemoteRequest }[]
   readonly deps: RelayDeps
   ask(
@@ -181,7 +181,7 @@ export async function comeBack(
   return reply
 }
 
-/** From registration to a code of ours. */
+/** Logs in, from registration to the relay's code. */
 export async function logIn(
   world: World,
 ): Promise<{ readonly client: string; readonly code: string; readonly browser: Browser }> {

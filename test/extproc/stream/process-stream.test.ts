@@ -19,7 +19,7 @@ const ANSWER = toBinary(
 
 const phases: string[] = []
 const errors: unknown[] = []
-/** One for each end that this test's streams told of. */
+/** One element for each end that the streams of this test reported. */
 let ended: number[]
 let streams: ProcessorStream[]
 /** Lets the phase that is waiting go on. */

@@ -135,7 +135,7 @@ test('whatever the bytes, reading them ends with a message or a RangeError', () 
   )
 })
 
-/** What was sent, decoded at once: a message is gone when the next one is written. */
+/** The messages sent, decoded immediately: each is overwritten by the next. */
 function sent(write: (send: (bytes: Uint8Array) => void) => void) {
   const messages: ReturnType<typeof fromBinary<typeof ProcessingResponseSchema>>[] = []
   write((bytes) => messages.push(fromBinary(ProcessingResponseSchema, Buffer.from(bytes))))

@@ -159,7 +159,7 @@ const sse = (events: readonly string[]): string =>
   events.map((data, index) => `${index % 3 === 0 ? ': ping\n\n' : ''}data: ${data}\n\n`).join('')
 const array = (events: readonly string[]): string => `[${events.join(',\n')}]`
 
-/** What is said on each channel, and what repeats it. */
+/** The text of each channel, and the texts that repeat it. */
 function textsOf(stream: string, isArray: boolean): ReadonlyMap<string, string> {
   const { reader } = (isArray ? jsonArray : eventStream)(4 * MB)
   const texts = new Map<string, string>()

@@ -11,7 +11,7 @@ import { guardEntry, guardrails, webhook } from '../support/guards.js'
 import { silent } from '../support/stream.js'
 
 const MIN_INTERVAL_MS = 50
-/** What ends of words and pieces of the model's may add. */
+/** Characters that the ends of words and of the model's pieces may add. */
 const TOLERANCE_MS = 100
 
 interface Speech {
@@ -107,7 +107,7 @@ describe('the first text comes within 100 ms of what it must wait for', () => {
       expect(lags[0]).toBeGreaterThanOrEqual(Math.floor(bound(speech)))
       expect(lags[0]).toBeLessThanOrEqual(bound(speech) + TOLERANCE_MS)
       // Later texts may also have to wait for the answer that is under way, or for the interval; and for a whole word behind
-      // them, which may take longer than the tolerance to be said.
+      // them, which may take longer to arrive than the tolerance.
       const turn = Math.max(MIN_INTERVAL_MS, speech.webhookMs)
       const word = (LONGEST / speech.rate) * 1000
       expect(Math.max(...lags)).toBeLessThanOrEqual(bound(speech) + turn + word + TOLERANCE_MS)

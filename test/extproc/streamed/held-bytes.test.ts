@@ -138,7 +138,7 @@ test.each(ENDINGS)('a stream %s leaves nothing counted', async (_name, ending, c
   await ending(reply)
   expect(refused).toEqual(code === undefined ? [] : [code])
   expect(heldBytes.held()).toBe(0)
-  // What still comes is dropped.
+  // Later bytes are dropped.
   await reply.push(says('more'))
   answers.forEach((answer) => answer(ALLOW))
   await later(0)

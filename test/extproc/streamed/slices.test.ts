@@ -22,7 +22,7 @@ let heldBytes: HeldBytes
 let leaving: AbortController
 let sent: string[]
 let refused: string[]
-/** Of what the webhook was shown. */
+/** Texts that the webhook was shown. */
 let shown: string[]
 let answer: (text: string, role: string) => object
 

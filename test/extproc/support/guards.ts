@@ -10,7 +10,7 @@ import { systemLookup } from '../../../src/remote/http-call.js'
 import type { Lookup } from '../../../src/remote/resolve.js'
 import { createWebhookPools, type WebhookPools } from '../../../src/remote/webhook-pools.js'
 
-/** For addresses without TLS. */
+/** Creates pools for addresses without TLS. */
 export const plainPools = (lookup: Lookup = systemLookup): WebhookPools =>
   createWebhookPools({ lookup, systemAuthorities: () => createSecureContext() })
 
@@ -20,7 +20,7 @@ export interface CountedTokens extends Usage {
   readonly route: string
 }
 
-/** verdicts and tokens: filled as they come. */
+/** verdicts and tokens: filled in order. */
 export const guardrails = (
   pools: WebhookPools = plainPools(),
   verdicts: CountedVerdict[] = [],

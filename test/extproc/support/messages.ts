@@ -13,7 +13,7 @@ export interface RequestParts {
   readonly config?: Message['protocolConfig']
 }
 
-/** A request's headers; without a body for GET and HEAD unless told. */
+/** The headers of a request; GET and HEAD have no body by default. */
 export const request = (method: string, path: string, parts: RequestParts = {}): Message => ({
   request: {
     case: 'requestHeaders',
@@ -56,7 +56,7 @@ export interface PlainReply {
   readonly details: string
 }
 
-/** Of an ImmediateResponse; as Envoy does, it reads raw_value alone. */
+/** Reads the reply from an ImmediateResponse; like Envoy, only raw_value of each header. */
 export function replyIn({ response }: ProcessingResponse): PlainReply {
   if (response.case !== 'immediateResponse') throw new Error(`not a reply: ${response.case}`)
   const { status, headers, body: content, details } = response.value

@@ -32,7 +32,7 @@ export interface Stream {
   readonly end: Promise<StatusObject>
   /** Responses so far. */
   readonly responses: readonly ProcessingResponse[]
-  /** As Envoy does when the client is gone. */
+  /** Resets the stream, as Envoy does when the client has left. */
   cancel(): void
   /** No more messages. */
   halfClose(): void

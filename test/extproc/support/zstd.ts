@@ -4,7 +4,7 @@ export interface Block {
   readonly type: 'raw' | 'repeat' | 'compressed'
   /** A repeated byte: the one. */
   readonly content: Uint8Array
-  /** Of a repeated byte: how often. Else what is said of content's length. */
+  /** For a repeated byte, the number of times. Otherwise the length that the header declares. */
   readonly size?: number
 }
 

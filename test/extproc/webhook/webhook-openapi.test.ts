@@ -61,7 +61,7 @@ interface Message {
   readonly content: string
 }
 
-/** Of a question, or of a modify. */
+/** Messages of a question, or of a modify. */
 function messagesIn(json: unknown): readonly Message[] {
   const { messages, choices } = json as {
     messages?: Message[]

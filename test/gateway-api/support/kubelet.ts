@@ -80,7 +80,7 @@ interface Line {
 interface Running {
   readonly sandbox: Sandbox
   readonly lines: Line[]
-  /** As Program.port. */
+  /** Program.port. */
   readonly port: number | undefined
 }
 
@@ -93,7 +93,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
 class StandIn implements Kubelet {
   readonly #options: KubeletOptions
   readonly #machine = createMachine()
-  /** By the pod's uid. */
+  /** Running pods by uid. */
   readonly #running = new Map<string, Running>()
   readonly #logs
   #loop: Loop | undefined
@@ -115,7 +115,7 @@ class StandIn implements Kubelet {
     })
   }
 
-  /** By "NAMESPACE/POD". */
+  /** Log lines by NAMESPACE/POD. */
   readonly #linesOf = new Map<string, Line[]>()
 
   async start(): Promise<void> {

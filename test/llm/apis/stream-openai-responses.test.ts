@@ -185,7 +185,7 @@ describe('parts and items', () => {
   })
 })
 
-/** What a response says again of its request. */
+/** Members of a response that repeat its request. */
 const REQUEST = [
   'response instructions = You are a helpful assistant.',
   'response metadata summary = of the request',

@@ -8,7 +8,7 @@ import { MOST_HELD } from '../../../src/llm/windows/windowed-text.js'
 import { runs } from '../../support/runs.js'
 import { anyMasked, applyMask, denselyMasked, type Masked, whollyMasked } from './masks.js'
 
-/** What happens next: so many characters come, or the webhook answers, or it is asked although a word may go on. */
+/** The next step: characters arrive, the webhook answers, or it is asked although a word may continue. */
 type Step = number | 'answer' | 'time'
 
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -43,7 +43,7 @@ function settle(channel: HeldChannel, answer: WindowAnswer): void {
 
 interface Settings {
   readonly holdBack?: number
-  /** What the webhook says that it still needs. */
+  /** Characters that the webhook still needs. */
   readonly needed?: number
 }
 

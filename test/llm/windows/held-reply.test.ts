@@ -42,7 +42,7 @@ function textsIn(stream: string, count: number): readonly string[] {
   return texts
 }
 
-/** What leaves when the bytes come in such chunks, and windows are answered after so many of them. */
+/** Returns what leaves if the bytes arrive in these chunks and windows are answered after that number of them. */
 function leaves(stream: string, chunks: readonly number[], mask: Masked['mask']): string {
   const held = createHeldReply({
     shows: 'texts',
@@ -169,7 +169,7 @@ test('log probabilities that run ahead of their text do not reveal what was mask
   )
 })
 
-/** As a server sends it that holds text back in which a stop sequence could begin. */
+/** Builds the stream of a server that holds text back in which a stop sequence could begin. */
 function laggingStream(text: string, lag: number, sizesOf: readonly number[]): string {
   const events: string[] = []
   let [at, sent] = [0, 0]

@@ -13,11 +13,11 @@ import { envoyPath } from '../../support/envoy.js'
 import { toYaml } from '../../support/resources.js'
 
 export const CONTROLLER = 'gateway.envoyproxy.io/gatewayclass-controller'
-/** What its Envoy is called; the binary is the one of the other tests. */
+/** Version under which it runs Envoy; the binary is that of the other tests. */
 export const ENVOY_VERSION = '1.40.0'
 
 export interface EnvoyGateway {
-  /** What it reads. */
+  /** Folder that it reads. */
   readonly folder: string
   /** Puts a file there, by an atomic rename. */
   write(file: string, ...documents: readonly object[]): Promise<void>

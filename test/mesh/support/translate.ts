@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 
 const MAIN = resolve(import.meta.dirname, '../../../dist/main.js')
 
-/** What it prints. Rejects when it ends with another code than 0. */
+/** Resolves with the output. Rejects if the exit code is not 0. */
 export async function translateFor(mesh: string, ...args: readonly string[]): Promise<string> {
   const { stdout } = await promisify(execFile)(process.execPath, [
     MAIN,

@@ -7,7 +7,7 @@ export interface Memory {
 }
 
 export interface Inspector {
-  /** In bytes, when all that nobody refers to is gone. */
+  /** Returns the memory in bytes, after a garbage collection. */
   memory(): Promise<Memory>
   close(): void
 }

@@ -13,11 +13,11 @@ import { statusOf } from '../../support/many-requests.js'
 import { delta } from '../../support/streaming-llm.js'
 
 export interface Soak {
-  /** Of Envoy's listener. */
+  /** Origin of Envoy's listener. */
   readonly origin: string
-  /** Of Gatehouse's gRPC. */
+  /** Port of Gatehouse's gRPC server. */
   readonly grpcPort: number
-  /** Of /api. */
+  /** Tokens for /api. */
   readonly tokens: readonly string[]
   readonly stop: AbortSignal
   /** Outcome → how often. */

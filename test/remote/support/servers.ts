@@ -15,7 +15,7 @@ import type { Lookup } from '../../../src/remote/resolve.js'
 import { systemAuthorities } from '../../../src/remote/system-authorities.js'
 import { type HttpServerOptions, startHttpServer } from '../../support/http-server.js'
 
-/** What each test has open; the last can be closed before its end by closing.pop(). */
+/** Functions that close what a test has opened; closing.pop() closes the last one early. */
 export const closing: (() => Promise<unknown>)[] = []
 
 /** Closes what each test of the calling file has opened. */

@@ -52,7 +52,7 @@ export const failure = (error: RemoteFailure = { type: 'timeout', timeoutMs: 500
 })
 
 export interface TestStore extends RemoteStore {
-  /** What the party at this URL answers from now on; until then it does not answer at all. */
+  /** Sets the answer of the party at this URL, which does not answer at all before. */
   replies: Map<string, Reply | 'never'>
   /** URLs as they were called. */
   readonly calls: string[]

@@ -31,12 +31,12 @@ export const resource = (kind: KindName, body: string) =>
 
 export const TARGET = `targetRefs: [{ group: gateway.networking.k8s.io, kind: HTTPRoute, name: r }]`
 
-/** The policy's provider stands on line 8. */
+/** The policy's provider is on line 8. */
 export const withProvider = (provider: string) =>
   `spec:\n  ${TARGET}\n  traffic:\n    jwtAuthentication:\n      providers: [${provider}]`
 export const PROVIDER = `{ issuer: i, jwks: { inline: '{}' } }`
 /** The mcp object begins on line 10. */
 export const withMcp = (mcp: string) => `${withProvider(PROVIDER)}\n      mcp:\n        ${mcp}`
-/** The webhook stands on line 9. */
+/** The webhook is on line 9. */
 export const withWebhook = (webhook: string) =>
   `spec:\n  ${TARGET}\n  backend:\n    ai:\n      promptGuard:\n        request: [{ webhook: ${webhook} }]`

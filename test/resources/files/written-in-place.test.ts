@@ -89,7 +89,7 @@ async function watch(
   return {
     at,
     last,
-    /** Of every state so far, each once. */
+    /** What every state so far has shown, without repetitions. */
     seen: () => [...new Set(states.map((state) => shown(state).join(' ')))],
     waiting: () => states.flatMap(({ problems }) => problems.map(({ message }) => message)),
     until: async (wanted: string) => {

@@ -1,4 +1,4 @@
-// Objects of a cluster are collected in slices, between which others may come and go.
+// Objects of a cluster are collected in slices, between which others may be added and removed.
 
 import { expect, test } from 'vitest'
 import type { JsonObject } from '../../../src/ir/json.js'

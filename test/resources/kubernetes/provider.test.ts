@@ -31,7 +31,7 @@ const POLICY: JsonObject = {
   },
 }
 
-/** An API server that lists ProxyPolicies only when it is told to. */
+/** An API server that lists ProxyPolicies only on request of the test. */
 function slowPolicies() {
   const events = new Map<string, Parameters<Watch['watch']>[2]>()
   const listOf = (items: readonly JsonObject[]): JsonObject => ({

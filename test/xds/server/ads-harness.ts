@@ -30,7 +30,7 @@ export interface AdsHarness {
   readonly cache: SnapshotCache
   readonly service: AdsService
   readonly envoy: ReturnType<typeof fakeEnvoy>
-  /** What the service reported: "ack NODE TYPE VERSION", "nack …", "count …", "close NODE". */
+  /** Reports of the service: "ack NODE TYPE VERSION", "nack …", "count …", "close NODE". */
   readonly events: string[]
   publish(contents: Contents, cluster?: string): void
   close(): Promise<void>

@@ -21,7 +21,7 @@ let refused: string[]
 let accepted: string[]
 let isAll: boolean | undefined
 let stream: AdsStream
-/** Of Envoy, in turn: one may bring about the next response. */
+/** Envoy's answers, in order: one may cause the next response. */
 let answers: (() => void)[]
 
 const namesOf = ({ resources, removed }: Push): readonly string[] => [

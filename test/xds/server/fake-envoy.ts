@@ -153,7 +153,7 @@ export interface Contents {
   readonly secrets?: readonly string[]
 }
 
-/** With virtual hosts of their own for those who take them, and without for the others. */
+/** Returns both forms: with virtual hosts as separate resources, and without. */
 export function bothForms(contents: Contents): GatewaySnapshot {
   const split = nodeSnapshot(contents)
   const whole = new Map([...split].filter(([typeUrl]) => typeUrl !== VIRTUAL_HOST_TYPE))

@@ -29,7 +29,7 @@ export class ModelEnvoy {
   readonly warming = new Set<string>()
   /** The content of a listener is the name of its route configuration. */
   readonly listeners: Versions = new Map()
-  /** By the name of the route configuration. */
+  /** Virtual hosts by the name of their route configuration. */
   readonly hosts = new Map<string, Versions>()
   /** Route configurations that a listener needs again which has not got their hosts anew. */
   readonly outdated = new Set<string>()
@@ -184,7 +184,7 @@ export class ModelEnvoy {
     })
   }
 
-  /** In the order of a real Envoy. */
+  /** Subscribes in the order of a real Envoy. */
   #begin(): void {
     const begin = (typeUrl: string, names: Iterable<string> = []): void =>
       this.#request(typeUrl, {

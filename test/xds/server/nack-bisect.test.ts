@@ -83,7 +83,7 @@ function answer(): string | undefined {
   return briefly(push)
 }
 
-/** What the responses held, to the last one that comes by itself. */
+/** Names in the responses, up to the last one that is sent without a request. */
 function answerAll(): readonly string[] {
   const all: string[] = []
   for (let next = answer(); next !== undefined; next = answer()) {
