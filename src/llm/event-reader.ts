@@ -4,6 +4,7 @@
 import { ok, type Result } from '../result.js'
 import type { Work } from '../turns.js'
 import { readStreamEvent } from './stream-read.js'
+import { INSPECTS_NEITHER } from './text/found-text.js'
 import type { Piece, StreamEvent } from './text/stream-event.js'
 
 /** An event that may recur with another text. */
@@ -26,13 +27,15 @@ const PLAIN = /^[^"\\\x00-\x1f]+$/
 const CONTENT = /^\d+ content$/
 
 export class EventReader {
-  private last: Pattern | undefined;
+  private last: Pattern | undefined
+
+  constructor(private readonly inspects = INSPECTS_NEITHER) {}
 
   /** data: of one event other than "[DONE]". The error is a sentence without any text of it. */
   *read(data: string): Work<Result<StreamEvent, string>> {
     const known = this.last && another(this.last, data)
     if (known !== undefined) return ok(known)
-    const event = yield* readStreamEvent(data)
+    const event = yield* readStreamEvent(data, this.inspects)
     this.last = event.ok ? patternOf(event.value) : undefined
     return event
   }

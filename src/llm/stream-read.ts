@@ -13,26 +13,35 @@ import { GEMINI_MARKS, readGeminiChunk } from './apis/stream-gemini.js'
 import { readResponseEvent } from './apis/stream-openai-responses.js'
 import type { LlmApi } from './text/api.js'
 import { beside, spokenAt, type TextsAndEnds } from './text/event-texts.js'
-import { type FoundText, type Source, sourceOf } from './text/found-text.js'
+import {
+  type FoundText,
+  type Inspects,
+  INSPECTS_NEITHER,
+  type Source,
+  sourceOf,
+} from './text/found-text.js'
 import { apiOfError } from './text/stream-error-event.js'
 import type { Piece, Repeat, StreamEvent } from './text/stream-event.js'
 import { usageOf } from './text/usage.js'
 
 /** data: of one event other than "[DONE]". The error is a sentence without any text of it. */
-export function* readStreamEvent(data: string): Work<Result<StreamEvent, string>> {
+export function* readStreamEvent(
+  data: string,
+  inspects = INSPECTS_NEITHER,
+): Work<Result<StreamEvent, string>> {
   const json = yield* readJsonTextInTurns(data)
   if (!json.ok) return err(`an event of the stream cannot be read: ${json.error}`)
   try {
-    return ok(yield* read(json.value))
+    return ok(yield* read(json.value, inspects))
   } catch (error) {
     if (error instanceof UnreadableForm) return err(error.message)
     throw error
   }
 }
 
-function* read(json: JsonText): Work<StreamEvent> {
+function* read(json: JsonText, inspects: Inspects): Work<StreamEvent> {
   const root = asObject(json.root, 'an event')
-  const source = sourceOf(json.text)
+  const source = sourceOf(json.text, inspects)
   const [api, found] = yield* readForm(source, root)
   const texts = found.texts.toSorted((a, b) => a.place.start - b.place.start)
   const pieces: Piece[] = []

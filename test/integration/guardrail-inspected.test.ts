@@ -30,6 +30,8 @@ beforeAll(async () => {
     proxyBackend('raw', server),
     ...guardedRoute('/prompts', { request: [hook('guard', ALL)] }),
     ...guardedRoute('/plain', { request: [hook('guard')] }),
+    ...guardedRoute('/streams', { response: [hook('guard', ALL)] }),
+    ...guardedRoute('/streams-plain', { response: [hook('guard')] }),
     ...guardedMcp('/mcp', 'everything', { response: [hook('guard', ALL)] }),
     ...guardedMcp('/mcp-plain', 'everything', { response: [hook('guard')] }),
     ...guardedMcp('/raw', 'raw', { response: [hook('guard', ALL)] }),
@@ -84,6 +86,59 @@ test('without the fields both pass as they are', async () => {
     ...[true, true],
   ])
   expect(questions(stack.webhook)).toEqual(['/request | user: read it'])
+})
+
+/** The events of a streamed reply of OpenAI's Responses API with a tool, a file, and text between them. */
+const streamed = (about: string, note: string): string =>
+  [
+    {
+      ...{ type: 'response.output_item.done', output_index: 0 },
+      item: { type: 'mcp_list_tools', tools: [{ name: 'fetch', description: about }] },
+    },
+    { type: 'response.output_text.delta', output_index: 1, content_index: 0, delta: 'Listed.' },
+    {
+      ...{ type: 'response.output_item.done', output_index: 2 },
+      item: { type: 'code_interpreter_call', outputs: [{ type: 'image', image_url: file(note) }] },
+    },
+  ]
+    .map((event) => `data: ${JSON.stringify(event)}\n\n`)
+    .join('')
+
+async function streamedBy(path: string, events: string): Promise<string> {
+  stack.llm.answer((_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.end(events)
+  })
+  return (await stack.post(`${path}/v1/responses`, JSON.stringify({ model: 'm', input: 'hi' })))
+    .body
+}
+
+test('a tool and a text file of a streamed reply are masked', async () => {
+  expect(await streamedBy('/streams', streamed('uses the secret', 'a secret note'))).toBe(
+    streamed('uses the ****', 'a **** note'),
+  )
+  expect(questions(stack.webhook).toSorted()).toEqual([
+    '/response | assistant: Listed.',
+    '/response | assistant: a secret note',
+    '/response | tool_definition: uses the secret',
+  ])
+})
+
+test.each([
+  ['a tool', streamed('block', 'x')],
+  ['a text file', streamed('x', 'block')],
+])('%s of a streamed reply can be rejected', async (_, events) => {
+  const body = await streamedBy('/streams', events)
+  expect(body).toContain('content_filter')
+  // The webhook's own answer may say why.
+  expect(body).not.toContain('"description":"block"')
+  expect(body).not.toContain(base64('block'))
+})
+
+test('without the fields both pass in streamed replies as they are', async () => {
+  const events = streamed('uses the secret', 'a secret note')
+  expect(await streamedBy('/streams-plain', events)).toBe(events)
+  expect(questions(stack.webhook)).toEqual(['/response | assistant: Listed.'])
 })
 
 async function listed(path: string): Promise<readonly (string | undefined)[]> {

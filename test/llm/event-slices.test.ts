@@ -157,7 +157,7 @@ function failing(): never {
 test('the texts of an event are held and released in slices', () => {
   const data = candidate(many(9_000, () => '{"text":"a b"}'))
   const event = eventOf(data)
-  const held = createHeldReply({ shows: 'texts', holdBack: 256, maxSize: 10 * MB })
+  const held = createHeldReply({ shows: new Set(['text']), holdBack: 256, maxSize: 10 * MB })
   const frame = {
     raw: `data: ${data}\n\n`,
     data,
@@ -186,7 +186,7 @@ test('the texts of an event are held and released in slices', () => {
 })
 
 test('frames that wait for one text leave in slices', () => {
-  const held = createHeldReply({ shows: 'texts', holdBack: 256, maxSize: 10 * MB })
+  const held = createHeldReply({ shows: new Set(['text']), holdBack: 256, maxSize: 10 * MB })
   const data = '{"choices":[{"index":0,"delta":{"content":"a"}}]}'
   atOnce(held.add({ raw: `data: ${data}\n\n`, data }, eventOf(data), new Pace()))
   for (let count = 0; count < 10_000; count += 1)

@@ -4,6 +4,7 @@
 import { EventReader } from '../../llm/event-reader.js'
 import type { EventFrame, FrameSink, Reading } from '../../llm/framing/frame.js'
 import type { LlmApi } from '../../llm/text/api.js'
+import type { Inspects } from '../../llm/text/found-text.js'
 import type { StreamEvent } from '../../llm/text/stream-event.js'
 import type { Usage } from '../../llm/text/usage.js'
 import type { HeldReply } from '../../llm/windows/held-reply.js'
@@ -18,19 +19,22 @@ export interface EventIntake {
   api(): LlmApi | undefined
 }
 
-/**
- * passesUnread: whether the rest passes unchanged from the first event that cannot be read. onUsage: called with what
- * events say about their model and tokens.
- */
+interface IntakeOptions {
+  /** Whether the rest passes unchanged from the first event that cannot be read. */
+  readonly passesUnread: boolean
+  readonly inspects: Inspects
+}
+
+/** onUsage: called with what events say about their model and tokens. */
 export function createEventIntake(
   held: Pick<HeldReply, 'add' | 'end'>,
-  passesUnread: boolean,
+  { passesUnread, inspects }: IntakeOptions,
   onUsage: (api: LlmApi, usage: Usage) => void,
 ): EventIntake {
   let api: LlmApi | undefined
   let last: Usage | undefined
   let isBlind = false
-  const events = new EventReader()
+  const events = new EventReader(inspects)
 
   const noteUsage = ({ api: own, usage }: StreamEvent): void => {
     // Events that differ in a text alone share it.

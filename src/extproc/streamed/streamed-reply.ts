@@ -23,6 +23,7 @@ import { nextTurn, type Work } from '../../turns.js'
 import type { Decoder } from '../encodings/decoder.js'
 import type { Hold } from '../stream/held-bytes.js'
 import type { GuardDeps } from '../webhook/ask-webhooks.js'
+import { inspectsOf } from '../webhook/compiled-guard.js'
 import { replyAttributes } from '../webhook/gen-ai-attributes.js'
 import { StreamTokens } from '../webhook/token-usage.js'
 import { createEventIntake, type EventIntake } from './event-intake.js'
@@ -105,10 +106,11 @@ class GuardedStream implements StreamedReply {
     this.route = guard.route
     const [sync, async] = [webhooksOf('Sync', context, deps), webhooksOf('Async', context, deps)]
     const passesUnread = guard.response.every(({ webhook }) => webhook.failureMode === 'FailOpen')
-    this.watched = async.form.shows === 'nothing' ? undefined : new WatchedReply(async.form)
+    this.watched = async.form.shows.size === 0 ? undefined : new WatchedReply(async.form)
     this.held = createHeldReply(sync.form, this.watched)
     this.tokens = new StreamTokens(deps, guard)
-    this.intake = createEventIntake(this.held, passesUnread, (api, usage) => {
+    const inspects = inspectsOf(guard.response)
+    this.intake = createEventIntake(this.held, { passesUnread, inspects }, (api, usage) => {
       this.tokens.note(usage)
       deps.span?.set(replyAttributes(api, usage))
     })

@@ -3,11 +3,13 @@
 
 import type { Attributes } from '../../cel/attributes.js'
 import type { Ending } from '../../ending.js'
+import type { EntryKind } from '../../llm/text/conversation.js'
 import type { ReplyForm } from '../../llm/windows/reply-channels.js'
 import {
   type AskedEntry,
   askWebhooks,
   type GuardDeps,
+  isShown,
   type PhaseVerdict,
 } from '../webhook/ask-webhooks.js'
 import type { CompiledWebhook, Guard } from '../webhook/compiled-guard.js'
@@ -47,13 +49,10 @@ export function webhooksOf(
   }
 }
 
+const KINDS: readonly EntryKind[] = ['text', 'tool-call', 'definition', 'file']
+
 const formOf = (webhooks: readonly CompiledWebhook[], maxSize: number): ReplyForm => ({
-  shows:
-    webhooks.length === 0
-      ? 'nothing'
-      : webhooks.some(({ webhook }) => webhook.inspectToolCalls)
-        ? 'everything'
-        : 'texts',
+  shows: new Set(KINDS.filter((kind) => webhooks.some((compiled) => isShown(kind, compiled)))),
   holdBack: Math.max(1, ...webhooks.map(({ webhook }) => webhook.holdBack)),
   maxSize,
 })

@@ -124,7 +124,8 @@ export async function askWebhooks(question: Question, deps: GuardDeps): Promise<
   return { type: 'pass', contents, needed }
 }
 
-function isShown(kind: Entry['kind'], { webhook }: CompiledWebhook): boolean {
+/** Whether the webhook sees texts of this kind. */
+export function isShown(kind: Entry['kind'], { webhook }: CompiledWebhook): boolean {
   switch (kind) {
     case 'text':
       return true

@@ -2,8 +2,11 @@
 
 import type { JsonNode } from '../../json/json-node.js'
 import type { Work } from '../../turns.js'
-import { type At, foundJson, type FoundText, foundText, lookAt } from './found-text.js'
+import { type At, below, foundJson, type FoundText, foundText, lookAt } from './found-text.js'
 import { isPlainName, isSetting } from './settings.js'
+
+/** Maximum number of texts of definitions in an event that are separate; more are shown as their JSON. */
+const MOST_APART = 8
 
 const OF_DEFINITION = { kind: 'definition', role: 'tool_definition' } as const
 
@@ -14,11 +17,17 @@ export function* sweepDefinitions(
   at: At,
   out: FoundText[],
 ): Work<void> {
-  for (const item of node.type === 'array' ? node.items : [node]) {
+  const begun = out.length
+  for (const [index, item] of (node.type === 'array' ? node.items : [node]).entries()) {
     if (at.json.pace.isDue()) yield
-    if (item.type === 'string') out.push(foundText(item, at))
-    else if (at.json.inspects.tools) yield* sweepDefinition(item, name, '', at, out)
+    const own = below(at, index)
+    if (item.type === 'string') out.push(foundText(item, own))
+    else if (at.json.inspects.tools) yield* sweepDefinition(item, name, '', own, out)
   }
+  // Webhooks are asked about each text of an event separately.
+  const isMany = at.channel !== undefined && out.length - begun > MOST_APART
+  if (!isMany || out.slice(begun).some(({ kind }) => kind !== 'definition')) return
+  out.splice(begun, out.length, { ...(yield* foundJson(node, at)), ...OF_DEFINITION })
 }
 
 /** name: the member that the value is, or an item of. owner: the member that contains its object. */
@@ -37,13 +46,15 @@ function* sweepDefinition(
     out.push({ ...foundText(node, at), ...OF_DEFINITION })
   } else if (node.type === 'array') {
     lookAt(node.items.length, at.json)
-    for (const item of node.items) yield* sweepDefinition(item, name, owner, at, out)
+    for (const [index, item] of node.items.entries())
+      yield* sweepDefinition(item, name, owner, below(at, index), out)
   } else if (node.type === 'object') {
     lookAt(node.members.size, at.json)
     for (const inner of node.members.keys())
       // A name can be text too, so the whole object is shown, as JSON.
       if (!isPlainName(inner))
         return void out.push({ ...(yield* foundJson(node, at)), ...OF_DEFINITION })
-    for (const [inner, value] of node.members) yield* sweepDefinition(value, inner, name, at, out)
+    for (const [inner, value] of node.members)
+      yield* sweepDefinition(value, inner, name, below(at, inner), out)
   }
 }

@@ -5,6 +5,7 @@ import { type JsonObjectNode, present } from '../../json/members.js'
 import { UnreadableForm } from '../../json/unreadable-form.js'
 import type { Work } from '../../turns.js'
 import { type At, below, foundJson, type FoundText, type Source } from './found-text.js'
+import { isWhole } from './stream-event.js'
 
 export interface TextsAndEnds {
   readonly texts: readonly FoundText[]
@@ -18,13 +19,16 @@ export const together = (all: readonly TextsAndEnds[]): TextsAndEnds => ({
   ends: all.flatMap(({ ends }) => ends),
 })
 
-/** goesOn: which channels continue in later events; the others end. JSON always ends, log probabilities never do. */
+/**
+ * goesOn: which channels continue in later events; the others end. JSON, files and definitions always end, log
+ * probabilities never do.
+ */
 export function eventTexts(
   texts: readonly FoundText[],
   goesOn: (channel: string) => boolean,
 ): TextsAndEnds {
   const whole = texts.filter(
-    ({ channel, form }) => form === 'json' || (form === 'string' && !goesOn(channel)),
+    (text) => isWhole(text) || (text.form === 'string' && !goesOn(text.channel)),
   )
   return { texts, ends: [...new Set(whole.map(({ channel }) => channel))] }
 }
@@ -56,9 +60,15 @@ export function* beside(
   const gathered: FoundText[] = []
   for (const [name, found] of members) {
     const node = object.members.get(name)
-    const isMany = found.length > MOST_APART && found.every(({ form }) => form !== 'tokens')
+    const [{ kind, role } = {}] = found
+    const isAlike = found.every((text) => text.kind === kind && text.form !== 'tokens')
+    const isMany = found.length > MOST_APART && isAlike
     if (isMany && node !== undefined)
-      gathered.push({ ...(yield* foundJson(node, below(at, name))), isRepeat: true })
+      gathered.push({
+        ...(yield* foundJson(node, below(at, name))),
+        ...(kind !== 'text' && { kind, role }),
+        isRepeat: true,
+      })
     else
       for (const text of found) {
         if (at.json.pace.isDue()) yield

@@ -31,6 +31,10 @@ export interface Piece {
   readonly isAhead?: boolean
 }
 
+/** Whether no later event continues the text. */
+export const isWhole = ({ kind, form }: Pick<Piece, 'kind' | 'form'>): boolean =>
+  form === 'json' || kind === 'file' || kind === 'definition'
+
 /** A place that repeats, as a whole, what the pieces of a channel said. It must say what they became. */
 export interface Repeat extends Omit<Piece, 'text'> {
   /** If it differs from what the channel said, it is inspected as a text of its own. */

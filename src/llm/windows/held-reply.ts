@@ -3,7 +3,7 @@
 
 import { Pace, PIECE, piecesOf, unitsOf, type Work } from '../../turns.js'
 import { type EventFrame, withData } from '../framing/frame.js'
-import { endedBy, rewriteEvent, type StreamEvent } from '../text/stream-event.js'
+import { endedBy, isWhole, rewriteEvent, type StreamEvent } from '../text/stream-event.js'
 import type { HeldChannel } from './held-channel.js'
 import { MOST_CHANNELS, type PlacedPiece, ReplyChannels, type ReplyForm } from './reply-channels.js'
 
@@ -108,8 +108,8 @@ class HeldFrames implements HeldReply {
     this.claimed = event.ends.filter(isClaim)
     const isClaimed = endedBy(this.claimed)
     const ended = event.ends.filter((end) => !isClaim(end))
-    for (const { form, channel } of event.pieces)
-      if (form === 'json' && isClaimed(channel)) ended.push(channel)
+    for (const piece of event.pieces)
+      if (isWhole(piece) && isClaimed(piece.channel)) ended.push(piece.channel)
     yield* this.endChannels(ended, pace)
   }
 

@@ -1,11 +1,12 @@
 // Keeps the texts of a streamed reply by channel, and adds what events say to the text that it belongs to.
 
+import type { EntryKind } from '../text/conversation.js'
 import { endedBy, type Piece, type Repeat, type StreamEvent } from '../text/stream-event.js'
 import { createHeldChannel, type HeldChannel } from './held-channel.js'
 
 export interface ReplyForm {
-  /** everything: also tool calls. */
-  readonly shows: 'nothing' | 'texts' | 'everything'
+  /** The kinds of texts that are shown; the others pass. */
+  readonly shows: ReadonlySet<EntryKind>
   /** Maximum length of a match, in characters. */
   readonly holdBack: number
   /** Maximum number of UTF-16 units that are held. */
@@ -40,8 +41,8 @@ export class ReplyChannels {
     if (channel === undefined || channel.isEnded) {
       // A text that has ended may still have something to show.
       if (channel?.isDone() === false) this.nameless.add(channel)
-      const isWhole = piece.kind === 'tool-call' || piece.isJson === true || piece.form === 'json'
-      channel = this.open(piece, isWhole)
+      const isAtOnce = piece.kind !== 'text' || piece.isJson === true || piece.form === 'json'
+      channel = this.open(piece, isAtOnce)
       this.named.set(piece.channel, channel)
     }
     const { length: start } = channel.text
@@ -85,8 +86,7 @@ export class ReplyChannels {
   }
 
   private isShown({ kind }: Piece | Repeat): boolean {
-    const { shows } = this.form
-    return shows === 'everything' || (shows === 'texts' && kind === 'text')
+    return this.form.shows.has(kind)
   }
 
   private open(speaker: Piece | Repeat, isWhole: boolean): HeldChannel {

@@ -91,7 +91,11 @@ async function sendAll(stream: string, { isArray, isCompressed, cuts }: Sending)
 
 /** The same, read at once, with windows as large as they can be. */
 function atOnceOf(stream: string, isArray: boolean): string {
-  const held = createHeldReply({ shows: 'everything', holdBack: 256, maxSize: 4 * MB })
+  const held = createHeldReply({
+    shows: new Set(['text', 'tool-call']),
+    holdBack: 256,
+    maxSize: 4 * MB,
+  })
   const { reader } = (isArray ? jsonArray : eventStream)(4 * MB)
   for (const frames of [pushed(reader, Buffer.from(stream)), ended(reader)]) {
     if (!frames.ok) throw new Error(frames.error)

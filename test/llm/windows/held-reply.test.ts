@@ -45,7 +45,7 @@ function textsIn(stream: string, count: number): readonly string[] {
 /** Returns what leaves if the bytes arrive in these chunks and windows are answered after that number of them. */
 function leaves(stream: string, chunks: readonly number[], mask: Masked['mask']): string {
   const held = createHeldReply({
-    shows: 'texts',
+    shows: new Set(['text']),
     holdBack: 256,
     maxSize: Number.MAX_SAFE_INTEGER,
   })
