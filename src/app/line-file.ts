@@ -1,7 +1,7 @@
 // Appends lines to a file without ever making the caller wait: lines are held in memory, within a limit, until the disk
 // has taken them. Notices when the file was renamed or removed, and creates a new one.
 
-import { closeSync, openSync } from 'node:fs'
+import { closeSync, constants, openSync } from 'node:fs'
 import { type FileHandle, open, stat } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { errorText } from '../errors.js'
@@ -35,13 +35,15 @@ const RETRY_MS = 1_000
 const CLOSE_MS = 1_000
 /** Maximum number of characters in one write. */
 const MAX_BATCH = 256 * 1024
+/** To append. A pipe that nobody reads is an error: it must never block a thread, or the end of the process. */
+const FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | constants.O_NONBLOCK
 /** Readable by the group, because log collectors often run as another user. */
 const MODE = 0o640
 
 /** @throws {Error} for a person when the file cannot be opened for appending. */
 export function openLineFile(options: LineFileOptions): LineFile {
   try {
-    closeSync(openSync(options.path, 'a', MODE))
+    closeSync(openSync(options.path, FLAGS, MODE))
   } catch (error) {
     throw new Error(`${options.path} cannot be opened for appending: ${errorText(error)}`, {
       cause: error,
@@ -137,7 +139,7 @@ class AppendedFile implements LineFile {
       if (own.ino === named?.ino && own.dev === named.dev) return this.#handle
       await this.#letGo()
     }
-    return (this.#handle = await open(path, 'a', MODE))
+    return (this.#handle = await open(path, FLAGS, MODE))
   }
 
   async #letGo(): Promise<void> {

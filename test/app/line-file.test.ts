@@ -1,9 +1,11 @@
 // The file of the decision log: nothing that happens to it holds up or fails the caller.
 
-import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { execFileSync } from 'node:child_process'
+import { constants } from 'node:fs'
+import { mkdtemp, open, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type LineFile, type LineFileOptions, openLineFile } from '../../src/app/line-file.js'
 import { eventually } from '../support/eventually.js'
 
@@ -101,4 +103,43 @@ test('a path that cannot be opened is an error at once', () => {
   expect(() => start({ path: join(folder, 'missing', 'x') })).toThrow(
     /missing\/x cannot be opened for appending: ENOENT/,
   )
+})
+
+describe('a named pipe', () => {
+  beforeEach(() => void execFileSync('mkfifo', [path]))
+
+  test('that nobody reads cannot be opened', () => {
+    expect(() => start()).toThrow(`${path} cannot be opened for appending`)
+  })
+
+  test('whose reader takes nothing holds up nothing, and gets whole lines when it reads', async () => {
+    const reader = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
+    const lines = start({ maxWaiting: 2_000_000 })
+    const line = `${'x'.repeat(999)}\n`
+    for (let count = 0; count < 3_000; count += 1) lines.write(line)
+    expect(counts.dropped).toBe(1_000)
+    await eventually(() => expect(problems.at(-1)).toContain('EAGAIN'))
+    // Reads of other files still find a free thread.
+    await Promise.all(Array.from({ length: 8 }, () => readFile(import.meta.filename)))
+    let received = ''
+    await eventually(async () => {
+      const { bytesRead, buffer } = await reader.read(Buffer.alloc(1_000_000))
+      received += buffer.toString('latin1', 0, bytesRead)
+      expect(received.length).toBe(2_000 * line.length)
+    })
+    expect(received).toBe(line.repeat(2_000))
+    await reader.close()
+  })
+
+  test('whose reader has left ends with the process', async () => {
+    const reader = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
+    const lines = start()
+    lines.write('one\n')
+    await untilSent(1)
+    await reader.close()
+    lines.write('two\n')
+    await eventually(() => expect(problems.at(-1)).toMatch(/EPIPE|ENXIO/))
+    await lines.close()
+    expect(counts).toEqual({ sent: 1, dropped: 1 })
+  })
 })
