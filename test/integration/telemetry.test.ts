@@ -1,5 +1,6 @@
 // A collector that is down or hangs: requests through Envoy are decided as usual, and the metrics show what was lost.
 
+import type { ServerResponse } from 'node:http'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Backend, startBackend } from '../support/backend.js'
 import { eventually } from '../support/eventually.js'
@@ -84,4 +85,48 @@ test('a collector that is gone: requests are decided as ever', async () => {
     await refuseMany(stack)
     expect(await stack.stop()).toBe(0)
   })
+})
+
+test.each<[string, (response: ServerResponse) => void]>([
+  ['10 MB', (response) => void response.writeHead(200).end(Buffer.alloc(10_000_000))],
+  ['nonsense', (response) => void response.writeHead(200).end(Buffer.alloc(100_000, 0xff))],
+  ['a reset', (response) => void response.socket?.resetAndDestroy()],
+  [
+    'half an answer',
+    (response) => void response.writeHead(200, { 'content-length': 9 }).write('x'),
+  ],
+  [
+    'a wait of a year',
+    (response) => void response.writeHead(429, { 'retry-after': '31536000' }).end(),
+  ],
+  [
+    'a redirect to itself',
+    (response) => void response.writeHead(307, { location: '/v1/traces' }).end(),
+  ],
+])('a collector that answers with %s, and recovers: what follows is sent', async (_, answer) => {
+  const collector = await startBackend('collector')
+  let isWell = false
+  collector.answer((_request, response) => {
+    if (isWell) response.writeHead(200).end()
+    else answer(response)
+  })
+  await withStack(`http://127.0.0.1:${String(collector.port)}`, [], async (stack) => {
+    await refuseMany(stack)
+    await eventually(() => {
+      expect(collector.requests.map((request) => request.url)).toContain('/v1/traces')
+    })
+    await refuseMany(stack)
+    isWell = true
+    const sent = async (): Promise<number> => {
+      const series = /^gatehouse_exported_total\{to="otlp",signal="traces",result="sent"\} (\d+)/m
+      return Number(series.exec(await stack.metrics())?.[1] ?? 0)
+    }
+    const before = await sent()
+    await eventually(async () => {
+      await refuseMany(stack)
+      expect(await sent()).toBeGreaterThan(before)
+    })
+    expect(await stack.stop()).toBe(0)
+  })
+  await collector.close()
 })
