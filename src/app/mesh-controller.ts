@@ -3,7 +3,7 @@
 import { hash } from 'node:crypto'
 import type { Enforcement } from '../controller/enforcement.js'
 import { Enforcer, type EnforcerDeps } from '../controller/enforcer.js'
-import { ENVOY_GATEWAY_KINDS, envoyGatewayExport } from '../controller/envoy-gateway.js'
+import { MESHES } from '../controller/meshes.js'
 import { probe } from '../controller/probe.js'
 import { Prober } from '../controller/prober.js'
 import { type MeshInput, type Wanted, wantedWork } from '../controller/wanted.js'
@@ -12,9 +12,10 @@ import { createProbeSigns, type ProbeSigns } from '../probes/probe-signs.js'
 import { resourceKey } from '../resources/decode/resource-set.js'
 import { createApplier } from '../resources/kubernetes/applier.js'
 import type { KubernetesClient } from '../resources/kubernetes/client.js'
-import { type ObjectMirror, startMirror } from '../resources/kubernetes/mirror.js'
+import { startMirror } from '../resources/kubernetes/mirror.js'
 import { ObjectKeeper } from '../resources/kubernetes/object-keeper.js'
 import type { KubernetesProvider } from '../resources/kubernetes/provider.js'
+import { labelOf } from '../resources/kubernetes/wanted-object.js'
 import type { Settings } from '../settings.js'
 import { createEnforcementEvents } from './enforcement-events.js'
 import { targetsOf } from './export-targets.js'
@@ -51,26 +52,32 @@ export function startMeshController(
   settings: Settings,
   deps: MeshControllerDeps,
 ): RunningController | undefined {
-  if (settings.for !== 'envoy-gateway') return undefined
+  if (settings.for === undefined || settings.for === 'envoy') return undefined
   const targets = targetsOf(settings)
   if (!targets.ok) throw new Error(targets.error)
   const { client, source, mayWrite, onWarning } = deps
-  const mesh = envoyGatewayExport(targets.value)
-  const kinds = ENVOY_GATEWAY_KINDS
+  const { kinds, suspects, exportTo } = MESHES[settings.for]
+  const mesh = exportTo(targets.value)
   const secret = startProbeSecret({ ...deps, ...probeSecretName(settings) })
   const probes = createProbeSigns(() => secret.current(), Date.now)
-  const mirror = startMirror(client, kinds, settings.namespace, () => controller.look())
+  const label = [`${settings.apiGroup}/controller`, labelValue(settings)] as const
+  const read = [...new Set([...kinds, ...suspects])]
+  const mirror = startMirror(client, read, settings.namespace, () => controller.look())
   const gatewayOf = (gateway: GatewayName) =>
     source.raw(resourceKey('Gateway', gateway.namespace, gateway.name))
-  const { enforcer, prober } = createEnforcer(settings, deps, { mirror, probes, gatewayOf })
+  const { hasOneKey } = mesh
+  const { enforcer, prober } = createEnforcer(settings, deps, {
+    ...{ mirror, probes, gatewayOf, hasOneKey },
+    suspectKinds: suspects.map(({ kind }) => kind),
+    isOwn: (object) => labelOf(object, label[0]) === label[1],
+  })
   const openPathsOf = createOpenPathsOf()
   let state: PipelineState = {}
   const controller = new ObjectKeeper<MeshInput, Wanted>({
-    ...{ mirror, kinds, mayWrite, onWarning, gatewayOf },
+    ...{ mirror, kinds, label, mayWrite, onWarning, gatewayOf },
     applier: createApplier(client, kinds),
     subject: 'the objects of the mesh',
     wantedWork: ({ routes }) => wantedWork(routes, mesh),
-    label: [`${settings.apiGroup}/controller`, labelOf(settings)],
     onRound: (round) => enforcer.take(round, openPathsOf(state, round.wanted)),
   })
   return {
@@ -97,16 +104,14 @@ export function startMeshController(
   }
 }
 
-interface EnforcerParts {
-  readonly mirror: ObjectMirror
+interface EnforcerParts extends Omit<EnforcerDeps, 'prober' | 'onChange' | 'onWarning'> {
   readonly probes: ProbeSigns
-  readonly gatewayOf: EnforcerDeps['gatewayOf']
 }
 
 function createEnforcer(
   settings: Settings,
   { client, source, onEnforced, onWarning }: MeshControllerDeps,
-  { mirror, probes, gatewayOf }: EnforcerParts,
+  { probes, ...parts }: EnforcerParts,
 ) {
   const tell = createEnforcementEvents(settings, { client, source, onWarning })
   const rules = callRules(tenancyOf(settings), settings.allowAddress, () => [])
@@ -117,7 +122,7 @@ function createEnforcer(
     now: () => performance.now(),
   })
   const enforcer = new Enforcer({
-    ...{ mirror, prober, gatewayOf, onWarning },
+    ...{ ...parts, prober, onWarning },
     onChange: (now, before) => {
       onEnforced()
       tell(now, before)
@@ -135,7 +140,7 @@ function probeSecretName({ environment }: Settings) {
 const HARMLESS: ReadonlySet<string> = new Set(['Secret', 'ConfigMap', 'Service', 'EndpointSlice'])
 
 /** Value of the label: the name of the Lease, which replicas share. A label may have 63 characters. */
-function labelOf({ environment }: Settings): string {
+function labelValue({ environment }: Settings): string {
   const { namespace, name } = leaseOf(environment)
   const text = `${namespace}.${name}`
   return text.length <= 63 ? text : `${text.slice(0, 46)}-${hash('sha256', text).slice(0, 16)}`

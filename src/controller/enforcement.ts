@@ -7,7 +7,8 @@ import type { KeeperState } from '../resources/kubernetes/object-keeper.js'
 import type { Work } from '../turns.js'
 import { acceptanceProblem, rivalsOf } from './acceptance.js'
 import type { OpenPaths } from './open-paths.js'
-import { type ProbeTarget, probeTargets } from './probe-targets.js'
+import { type ProbeSources, type ProbeTarget, probeTargets } from './probe-targets.js'
+import { suspectsOf, type SuspectSources } from './suspects.js'
 import type { RouteNeeds, Wanted } from './wanted.js'
 
 /** Whether a ProxyPolicy is enforced, as its condition says it. */
@@ -20,11 +21,9 @@ export interface Enforcement {
 export type EnforcementReason =
   'Enforced' | 'NotSupported' | 'NotApplied' | 'NotAccepted' | 'Bypassed' | 'NotProven'
 
-export interface EnforcementSources {
+export interface EnforcementSources extends ProbeSources, SuspectSources {
   /** Returns an object of the mesh as last received, by its key. */
   objectOf(key: string): JsonObject | undefined
-  ofKind(kind: string): Iterable<readonly [string, JsonObject]>
-  gatewayOf(name: GatewayName): JsonObject | undefined
   /** As Prober.problemOf. */
   probeProblem(target: ProbeTarget): string | undefined
   readonly openPaths: OpenPaths
@@ -118,14 +117,17 @@ function notAccepted(
 }
 
 function notProven({ route }: RouteNeeds, sources: EnforcementSources): string | undefined {
-  const targets = probeTargets(route, (gateway) => sources.gatewayOf(gateway))
+  const targets = probeTargets(route, sources)
   const missed = route.gateways.find(
     ({ namespace, name }) =>
       !targets.some(({ gateway }) => gateway.namespace === namespace && gateway.name === name),
   )
   if (missed !== undefined)
     return `no probe can be sent: Gateway ${missed.namespace}/${missed.name} has no address in its status, or no match of the route is known to match a request`
-  return targets
+  const problem = targets
     .map((target) => sources.probeProblem(target))
-    .find((problem) => problem !== undefined)
+    .find((one) => one !== undefined)
+  if (problem === undefined) return undefined
+  const suspects = suspectsOf(route, sources)
+  return suspects.length === 0 ? problem : `${problem} (at its Gateways: ${suspects.join(', ')})`
 }

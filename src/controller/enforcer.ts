@@ -1,21 +1,19 @@
 // Keeps the enforcement of all policies up to date: after each round of the controller, and after each sweep of probes.
 
 import { errorText } from '../errors.js'
-import type { JsonObject } from '../ir/json.js'
-import type { GatewayName } from '../ir/status.js'
 import type { ObjectMirror } from '../resources/kubernetes/mirror.js'
 import type { KeeperState } from '../resources/kubernetes/object-keeper.js'
 import { runInTurns, type Work } from '../turns.js'
 import { type Enforcement, enforcementWork } from './enforcement.js'
 import type { OpenPaths } from './open-paths.js'
-import { type ProbeTarget, probeTargets } from './probe-targets.js'
+import { type ProbeSources, type ProbeTarget, probeTargets } from './probe-targets.js'
 import type { Prober } from './prober.js'
+import type { SuspectSources } from './suspects.js'
 import type { Wanted } from './wanted.js'
 
-export interface EnforcerDeps {
+export interface EnforcerDeps extends ProbeSources, Omit<SuspectSources, 'ofKind'> {
   readonly mirror: ObjectMirror
   readonly prober: Prober
-  readonly gatewayOf: (name: GatewayName) => JsonObject | undefined
   /** Called with all results when one has changed. */
   readonly onChange: (
     now: ReadonlyMap<string, Enforcement>,
@@ -75,10 +73,11 @@ export class Enforcer {
   async #round(): Promise<void> {
     const state = this.#state
     if (state === undefined) return
-    const { mirror, prober, gatewayOf, onChange } = this.#deps
+    const { mirror, prober, onChange } = this.#deps
+    const sources = this.#deps
     if (this.#hasNewTargets) {
       this.#hasNewTargets = false
-      const targets = await runInTurns(targetsWork(state, gatewayOf))
+      const targets = await runInTurns(targetsWork(state, sources))
       // Another replica may probe by now.
       if (this.#state !== undefined) prober.setTargets(targets)
     }
@@ -86,7 +85,10 @@ export class Enforcer {
       enforcementWork(state, {
         objectOf: (key) => mirror.get(key),
         ofKind: (kind) => mirror.ofKind(kind),
-        gatewayOf,
+        gatewayOf: (name) => sources.gatewayOf(name),
+        hasOneKey: sources.hasOneKey,
+        suspectKinds: sources.suspectKinds,
+        isOwn: (object) => sources.isOwn(object),
         probeProblem: (target) => prober.problemOf(target),
         openPaths: this.#openPaths,
       }),
@@ -102,11 +104,11 @@ export class Enforcer {
 
 function* targetsWork(
   { wanted }: KeeperState<Wanted>,
-  gatewayOf: EnforcerDeps['gatewayOf'],
+  sources: ProbeSources,
 ): Work<readonly ProbeTarget[]> {
   const targets: ProbeTarget[] = []
   for (const { route, problems } of wanted.routes) {
-    if (problems.length === 0) targets.push(...probeTargets(route, gatewayOf))
+    if (problems.length === 0) targets.push(...probeTargets(route, sources))
     yield
   }
   return targets

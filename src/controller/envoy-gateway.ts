@@ -49,6 +49,7 @@ export const envoyGatewayExport = (targets: ExportTargets): MeshExport => ({
       : SHARED.has(one.kind)
         ? one
         : undefined,
+  hasOneKey: false,
 })
 
 /** A ReferenceGrant for the referrers of both. */

@@ -4,4 +4,6 @@ export interface MeshKind {
   readonly group: string
   readonly kind: string
   readonly versions: readonly string[]
+  /** Only objects of this name are read; absent: all. */
+  readonly name?: string
 }

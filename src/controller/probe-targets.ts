@@ -26,10 +26,17 @@ export interface ProbeTarget {
 /** Most targets of one route. */
 const MOST = 64
 
-/** @param gatewayOf returns a Gateway as received. */
+/** What the targets of a route depend on beside it. */
+export interface ProbeSources {
+  /** Returns a Gateway as received. */
+  readonly gatewayOf: (name: GatewayName) => JsonObject | undefined
+  /** Whether ext_proc is asked with the key of the first rule for all rules. */
+  readonly hasOneKey: boolean
+}
+
 export function probeTargets(
   route: MeshRoute,
-  gatewayOf: (name: GatewayName) => JsonObject | undefined,
+  { gatewayOf, hasOneKey }: ProbeSources,
 ): readonly ProbeTarget[] {
   const { authz, isGuarded } = route
   const isProtected = authz !== undefined && authz.isAudited !== true
@@ -44,7 +51,9 @@ export function probeTargets(
         id: JSON.stringify([route.namespace, route.name, place, request]),
         keys: {
           ...(isProtected ? { authz: authz.key } : {}),
-          ...(isGuarded ? { proc: routeKey(route.namespace, route.name, rule) } : {}),
+          ...(isGuarded
+            ? { proc: routeKey(route.namespace, route.name, hasOneKey ? 0 : rule) }
+            : {}),
         },
       })),
     )

@@ -7,7 +7,7 @@ import { refusedKey } from '../ir/names.js'
 import type { GatewayName } from '../ir/status.js'
 import type { KeeperInput } from '../resources/kubernetes/object-keeper.js'
 import type { WantedObject } from '../resources/kubernetes/wanted-object.js'
-import type { Result } from '../result.js'
+import { err, type Result } from '../result.js'
 import type { Work } from '../turns.js'
 
 /** A manifest to apply. */
@@ -40,6 +40,13 @@ export interface MeshExport {
   ofRoute(route: MeshRoute): Result<readonly Manifest[], readonly string[]>
   /** Merges two manifests with the same name, made for different routes; undefined: they contradict each other. */
   merge(one: Manifest, other: Manifest): Manifest | undefined
+  /** Finds routes that cannot be exported because of other ones; the reason by NAMESPACE/NAME. Absent: there are none. */
+  clashes?(
+    routes: readonly MeshRoute[],
+    isClosed: (route: MeshRoute) => boolean,
+  ): Work<ReadonlyMap<string, string>>
+  /** Whether all rules of a route have the key of its first one. */
+  readonly hasOneKey: boolean
 }
 
 /**
@@ -48,8 +55,9 @@ export interface MeshExport {
  */
 export function* wantedWork(routes: readonly MeshRoute[], mesh: MeshExport): Work<Wanted> {
   const needs: Exported[] = []
+  const clashes = yield* clashesOf(routes, mesh)
   for (const route of routes) {
-    needs.push(exported(route, mesh))
+    needs.push(exported(route, mesh, clashes.get(`${route.namespace}/${route.name}`)))
     yield
   }
   needs.sort((a, b) => b.route.name.length - a.route.name.length)
@@ -66,8 +74,15 @@ interface Exported extends Pick<RouteNeeds, 'route' | 'problems'> {
   readonly manifests: readonly Manifest[]
 }
 
-function exported(route: MeshRoute, mesh: MeshExport): Exported {
-  const manifests = mesh.ofRoute(route)
+function* clashesOf(
+  routes: readonly MeshRoute[],
+  mesh: MeshExport,
+): Work<ReadonlyMap<string, string>> {
+  return mesh.clashes === undefined ? new Map() : yield* mesh.clashes(routes, isClosed)
+}
+
+function exported(route: MeshRoute, mesh: MeshExport, clash: string | undefined): Exported {
+  const manifests = clash === undefined ? mesh.ofRoute(route) : err([clash])
   if (manifests.ok) return { route, problems: [], manifests: manifests.value }
   const closed = isClosed(route) ? mesh.ofRoute(refused(route)) : undefined
   return { route, problems: manifests.error, manifests: closed?.ok === true ? closed.value : [] }
@@ -82,9 +97,11 @@ const isClosed = ({ isRefused, authz, isGuarded, documents }: MeshRoute): boolea
 
 /** The route with a key that no table has: each request of it is denied. */
 function refused(route: MeshRoute): MeshRoute {
-  const { namespace, name, source, policies, parents, hostnames, rules, gateways, sealing } = route
+  const { namespace, name, source, policies, hostnames, rules, gateways, sealing } = route
   return {
-    ...{ namespace, name, source, policies, parents, hostnames, rules, gateways, sealing },
+    ...{ namespace, name, source, policies, hostnames, rules, gateways, sealing },
+    // Of the others, requests pass no Gateway.
+    parents: route.parents.filter(({ kind }) => kind === 'Gateway'),
     authz: { key: refusedKey(namespace, name), paths: [], filtersLists: false },
     isGuarded: false,
     isEndless: false,

@@ -231,7 +231,7 @@ export const FLAGS = {
     value: 'ADDRESS',
     commands: ['serve', 'translate', 'bootstrap'],
     meaning:
-      'where Envoy reaches Gatehouse; default the address of --grpc (serve: with --kubernetes and --for envoy-gateway alone, which need it)',
+      'where Envoy reaches Gatehouse; default the address of --grpc (serve: with --kubernetes and --for alone, which need it)',
   }),
   port: one(readInteger(0, 65_535), {
     value: 'N',

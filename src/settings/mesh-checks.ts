@@ -23,25 +23,35 @@ export function meshChecks({
 }
 
 /** Returns what is wrong with the flags of serve. Requires --for with --route-key: else route names of a mesh would match entries made for Gatehouse's own routes. */
-export function servedMeshChecks({
-  for: mesh,
-  routeKey,
-  connect,
-  kubernetes,
-  workers,
-}: FlagValues): readonly string[] {
+export function servedMeshChecks(flags: FlagValues): readonly string[] {
+  const { for: mesh, routeKey, connect, kubernetes } = flags
   if (mesh === 'envoy')
     return ['--for envoy belongs to translate: serve answers such an Envoy without it']
-  const isController = kubernetes && mesh === 'envoy-gateway'
+  const isController = kubernetes && mesh !== undefined
   if (connect !== undefined && !isController)
-    return ['--connect belongs to --kubernetes with --for envoy-gateway']
-  if (isController && connect === undefined)
-    return ['--connect is missing; expected where the Envoys of the mesh reach Gatehouse']
-  if (isController && workers !== 1)
-    return ['--workers must be 1 for --kubernetes with --for: workers answer no probes']
-  if (isController && routeKey === undefined)
-    return ['--for envoy-gateway with --kubernetes needs --route-key envoy-gateway']
+    return ['--connect belongs to --kubernetes with --for envoy-gateway or istio']
+  const problem = isController ? controllerProblem(flags) : undefined
+  if (problem !== undefined) return [problem]
   return routeKey !== undefined && mesh !== routeKey
     ? [`--route-key ${routeKey} belongs to --for ${routeKey}`]
     : []
+}
+
+/** Returns the first problem of the flags of a mesh's controller. */
+function controllerProblem({
+  for: mesh,
+  routeKey,
+  connect,
+  workers,
+  customProvider,
+}: FlagValues): string | undefined {
+  if (connect === undefined)
+    return '--connect is missing; expected where the Envoys of the mesh reach Gatehouse'
+  if (workers !== 1)
+    return '--workers must be 1 for --kubernetes with --for: workers answer no probes'
+  if (mesh === 'envoy-gateway' && routeKey === undefined)
+    return '--for envoy-gateway with --kubernetes needs --route-key envoy-gateway'
+  return customProvider === undefined
+    ? undefined
+    : '--custom-provider belongs to --for istio without --kubernetes'
 }

@@ -21,8 +21,8 @@ import { policyName, targetRef } from '../gateway-api.js'
 import { type ExportAddress, type Manifest, metadataOf } from '../manifest.js'
 import { authzFilterOf } from './authz.js'
 import { anyJson, filterJson } from './envoy-json.js'
-import { AUTHZ_FILTER, clusterOf, PROC_FILTER } from './names.js'
-import { type ConfigPatch, routePatches } from './route-patches.js'
+import { AUTHZ_FILTER, clusterOf, PROC_FILTER, routeFilterName } from './names.js'
+import { type ConfigPatch, type PatchOptions, routePatches } from './route-patches.js'
 
 /** Options of the EnvoyFilter of one Gateway. */
 export interface FilterOptions {
@@ -38,29 +38,72 @@ export function envoyFilter(
   routes: readonly MeshRoute[],
   options: FilterOptions,
 ): Manifest {
+  const patch = patchOptions(options)
+  return manifestOf(
+    namespace,
+    policyName(name),
+    [name],
+    [
+      ...filterPatches(options, routes.some(isAuditedRoute)),
+      ...routes.flatMap((route) => routePatches(route, patch)),
+    ],
+  )
+}
+
+/** The EnvoyFilter of a Gateway without patches for routes. */
+export const filtersOfGateway = (
+  { namespace, name }: GatewayName,
+  options: FilterOptions,
+  hasAudits: boolean,
+): Manifest => manifestOf(namespace, policyName(name), [name], filterPatches(options, hasAudits))
+
+/** The EnvoyFilters with the patches of one route: one for each namespace of its Gateways, and for all Gateways there. */
+export function filtersOfRoute(route: MeshRoute, options: FilterOptions): readonly Manifest[] {
+  const namespaces = [...new Set(route.gateways.map(({ namespace }) => namespace))]
+  return namespaces.map((namespace) =>
+    manifestOf(
+      namespace,
+      routeFilterName(route.namespace, route.name),
+      route.gateways.flatMap((gateway) => (gateway.namespace === namespace ? [gateway.name] : [])),
+      routePatches(route, { ...patchOptions(options), hasSpare: true }),
+    ),
+  )
+}
+
+/** Whether policies of mode Audit alone want the checks of a route. */
+export const isAuditedRoute = ({ authz }: MeshRoute): boolean => authz?.isAudited === true
+
+const patchOptions = ({ isSealed, customProvider }: FilterOptions): PatchOptions => ({
+  isSealed,
+  authzFilter: authzFilterOf(customProvider),
+})
+
+const manifestOf = (
+  namespace: string,
+  name: string,
+  gateways: readonly string[],
+  configPatches: readonly ConfigPatch[],
+): Manifest => ({
+  apiVersion: 'networking.istio.io/v1alpha3',
+  kind: 'EnvoyFilter',
+  metadata: metadataOf(namespace, name),
+  spec: { targetRefs: gateways.map((gateway) => targetRef('Gateway', gateway)), configPatches },
+})
+
+/** Patches that add Gatehouse's filters to the listeners of a Gateway. */
+function filterPatches(
+  { gatehouse, customProvider, isSealed }: FilterOptions,
+  hasAudits: boolean,
+): readonly ConfigPatch[] {
   // Without an authority, Envoy sends the cluster's name, which is not a valid one: it contains "|".
-  const { gatehouse, customProvider, isSealed } = options
   const server = { clusterName: clusterOf(gatehouse), authority: gatehouse.host }
-  return {
-    apiVersion: 'networking.istio.io/v1alpha3',
-    kind: 'EnvoyFilter',
-    metadata: metadataOf(namespace, policyName(name)),
-    spec: {
-      targetRefs: [targetRef('Gateway', name)],
-      configPatches: [
-        MANAGER_PATCH,
-        // Filters are inserted directly before the router: behind CORS and Istio's own filters, in this order.
-        customProvider === undefined ? ownAuthz(server, isSealed) : customAuthz(isSealed),
-        ...(routes.some(({ authz }) => authz?.isAudited === true)
-          ? [insert(filterJson(buildAuditFilter(server)))]
-          : []),
-        insert({ ...filterJson(buildExtProcFilter(server)), name: PROC_FILTER }),
-        ...routes.flatMap((route) =>
-          routePatches(route, { isSealed, authzFilter: authzFilterOf(customProvider) }),
-        ),
-      ],
-    },
-  }
+  return [
+    MANAGER_PATCH,
+    // Filters are inserted directly before the router: behind CORS and Istio's own filters, in this order.
+    customProvider === undefined ? ownAuthz(server, isSealed) : customAuthz(isSealed),
+    ...(hasAudits ? [insert(filterJson(buildAuditFilter(server)))] : []),
+    insert({ ...filterJson(buildExtProcFilter(server)), name: PROC_FILTER }),
+  ]
 }
 
 /**

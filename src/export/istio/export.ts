@@ -6,11 +6,11 @@ import type { MeshRoute } from '../../ir/mesh-route.js'
 import type { GatewayName } from '../../ir/status.js'
 import { err, ok, type Result } from '../../result.js'
 import { documentsHttpRoute } from '../gateway-api.js'
-import { type ExportProblem, type ExportTargets, type Manifest, metadataOf } from '../manifest.js'
+import type { ExportProblem, ExportTargets, Manifest } from '../manifest.js'
 import { isSealable, sealedRoute, sealSecrets, sealsOf } from '../sealed-routes.js'
 import { customPolicy } from './authz.js'
+import { CLOSED_SERVICE_REF, closedServices } from './closed.js'
 import { envoyFilter } from './envoy-filter.js'
-import { CLOSED_PORT, CLOSED_SERVICE } from './names.js'
 import { type KnownRoute, problemsOf } from './problems.js'
 
 /** What an export for Istio refers to. */
@@ -41,39 +41,21 @@ export function exportIstio(
     ]),
     ...closedServices(routes, sealable),
     ...routes.flatMap((route) =>
-      route.documents === undefined ? [] : [documentsHttpRoute(route, route.documents, CLOSED)],
+      route.documents === undefined
+        ? []
+        : [documentsHttpRoute(route, route.documents, CLOSED_SERVICE_REF)],
     ),
     ...(seals === undefined
       ? []
       : [
           ...sealSecrets(sealable, seals),
-          ...sealable.map((route) => sealedRoute(route, seals.get(route.namespace) ?? '', CLOSED)),
+          ...sealable.map((route) =>
+            sealedRoute(route, seals.get(route.namespace) ?? '', CLOSED_SERVICE_REF),
+          ),
         ]),
   ]
   return ok(manifests.sort(byName))
 }
-
-/** Reference to the Service without endpoints, in the route's own namespace. */
-const CLOSED = { name: CLOSED_SERVICE, port: CLOSED_PORT }
-
-/** Returns the Services for the namespaces whose routes lead there. */
-const closedServices = (
-  routes: readonly MeshRoute[],
-  sealed: readonly MeshRoute[],
-): readonly Manifest[] =>
-  [
-    ...new Set(
-      routes
-        .filter((route) => route.documents !== undefined || sealed.includes(route))
-        .map(({ namespace }) => namespace),
-    ),
-  ].map((namespace) => ({
-    apiVersion: 'v1',
-    kind: 'Service',
-    metadata: metadataOf(namespace, CLOSED_SERVICE),
-    // Without a selector, no pod is ever behind it.
-    spec: { ports: [{ name: 'http', port: CLOSED_PORT }] },
-  }))
 
 interface GatewayRoutes {
   readonly gateway: GatewayName

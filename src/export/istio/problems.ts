@@ -27,7 +27,8 @@ export const problemsOf = (
   ...sameNames(routes, known, options.isSealed),
 ]
 
-function ownProblems(
+/** Reasons of the route itself. */
+export function ownProblems(
   route: MeshRoute,
   { isSealed, customProvider }: Pick<FilterOptions, 'isSealed' | 'customProvider'>,
 ): readonly ExportProblem[] {

@@ -4,14 +4,14 @@
 import type { Any } from '@bufbuild/protobuf/wkt'
 import type { JsonObject } from '../../ir/json.js'
 import type { MeshRoute, MeshRule } from '../../ir/mesh-route.js'
-import { listsKey, routeKey } from '../../ir/names.js'
+import { listsKey, refusedKey, routeKey } from '../../ir/names.js'
 import { buildCorsPolicy } from '../../xds/translator/cors.js'
 import { buildCheckSettings } from '../../xds/translator/ext-authz.js'
 import { buildExtProcPerRoute } from '../../xds/translator/ext-proc.js'
 import { AUDIT_FILTER, CORS_FILTER } from '../../xds/translator/filter-names.js'
 import { isSealable } from '../sealed-routes.js'
 import { anyJson, durationJson } from './envoy-json.js'
-import { documentsNames, namedRules } from './named-rules.js'
+import { documentsNames, namedRules, spareName } from './named-rules.js'
 import { PROC_FILTER } from './names.js'
 
 /** An element of an EnvoyFilter's configPatches. */
@@ -22,19 +22,26 @@ export interface PatchOptions {
   readonly isSealed: boolean
   /** Name of the filter that asks Gatehouse. */
   readonly authzFilter: string
+  /** Whether a rule that is added at the end is patched before it exists. */
+  readonly hasSpare?: boolean
 }
 
 /** Returns the patches for the routes of an HTTPRoute and of its documents. */
 export const routePatches = (
   route: MeshRoute,
-  { isSealed, authzFilter }: PatchOptions,
+  { isSealed, authzFilter, hasSpare = false }: PatchOptions,
 ): readonly ConfigPatch[] => [
   ...namedRules(route, isSealed && isSealable(route)).flatMap(({ name, rule }) => [
     filterPatch(name, filtersOf(route, authzFilter)),
-    actionPatch(name, route, rule),
+    // Another route may have the same name, and Envoy rejects two of the same upgrade.
+    ...(isRefused(route) ? [] : [actionPatch(name, route, rule)]),
   ]),
+  ...(hasSpare ? [filterPatch(spareName(route), filtersOf(route, authzFilter))] : []),
   ...documentsNames(route).map((name, index) => filterPatch(name, documentsFilters(route, index))),
 ]
+
+const isRefused = ({ namespace, name, authz }: MeshRoute): boolean =>
+  authz?.key === refusedKey(namespace, name)
 
 type PerFilter = Readonly<Record<string, Any>>
 

@@ -17,6 +17,11 @@ export interface ObjectMirror {
   close(): void
 }
 
+export interface MirroredKind extends KindName {
+  /** Only objects of this name are mirrored; absent: all. */
+  readonly name?: string
+}
+
 /**
  * Starts a watch for each kind and namespace.
  * @param namespaces empty for all.
@@ -24,7 +29,7 @@ export interface ObjectMirror {
  */
 export function startMirror(
   client: KubernetesClient,
-  kinds: readonly KindName[],
+  kinds: readonly MirroredKind[],
   namespaces: readonly string[],
   onChange: () => void,
 ): ObjectMirror {
@@ -59,11 +64,16 @@ type Change = (objects: Map<string, JsonObject>) => void
 
 function watch(
   client: KubernetesClient,
-  kind: KindName,
+  kind: MirroredKind,
   namespace: string | undefined,
   changed: (change?: Change) => void,
 ): Reflector {
-  const scope = namespace === undefined ? { kind } : { kind, namespace }
+  const { name } = kind
+  const scope = {
+    kind,
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(name === undefined ? {} : { name }),
+  }
   return startReflector(client, scope, {
     put: (object) => changed((objects) => void objects.set(keyOf(kind.kind, object), object)),
     remove: (object) => changed((objects) => void objects.delete(keyOf(kind.kind, object))),

@@ -71,6 +71,7 @@ export async function startIstio(mesh: object = {}): Promise<Istio> {
     // A new kind is served a moment later.
     await eventually(() => api.apply(...GATEWAY))
     await showPod(api)
+    await showAddress(api)
     const istiod = await startIstiod(api, folder, mesh)
     closing.push(() => istiod.close())
     const envoy = await startGateway()
@@ -106,7 +107,7 @@ export const serviceTo = (name: string, port: number, protocol = 'http'): readon
 ]
 
 /** The platform team's own Gateway. */
-export const edge: object = {
+export const edge = {
   apiVersion: GATEWAY_API,
   kind: 'Gateway',
   metadata: { name: 'edge', namespace: 'default' },
@@ -146,6 +147,14 @@ const showPod = (api: ApiServer): Promise<unknown> =>
       conditions: [{ type: 'Ready', status: 'True' }],
     },
   })
+
+/** Reports the address of the Gateway's Service, which a load balancer's controller would do. */
+async function showAddress(api: ApiServer): Promise<void> {
+  const path = '/api/v1/namespaces/default/services/edge'
+  await api.call('PATCH', path, { spec: { type: 'LoadBalancer' } })
+  const status = { loadBalancer: { ingress: [{ ip: ADDRESS }] } }
+  await api.call('PATCH', `${path}/status`, { status })
+}
 
 /** Ports that istiod listens on; nothing else is in the tests' network namespace. */
 const XDS = '127.0.0.1:15010'

@@ -24,8 +24,10 @@
 {{- fail "mesh: expected mode central, no tls.secretName, and workers 1" }}
 {{- end }}
 - --for={{ .Values.mesh }}
-- --route-key={{ .Values.mesh }}
 - --connect={{ include "gatehouse.host" . }}:18000
+{{- end }}
+{{- if eq .Values.mesh "envoy-gateway" }}
+- --route-key=envoy-gateway
 - --closed=0.0.0.0:18009
 {{- end }}
 {{- if .Values.requirePolicy }}
@@ -76,7 +78,7 @@ ports:
   {{- if eq .Values.mode "central" }}
   - { name: grpc, containerPort: 18000 }
   {{- end }}
-  {{- if .Values.mesh }}
+  {{- if eq .Values.mesh "envoy-gateway" }}
   - { name: closed, containerPort: 18009 }
   {{- end }}
   - { name: admin, containerPort: 18001 }

@@ -26,6 +26,29 @@
 - apiGroups: [gateway.networking.k8s.io]
   resources: [httproutes, referencegrants, backendtlspolicies]
   verbs: [create, patch, delete]
+{{- end }}
+{{- if eq .Values.mesh "istio" }}
+# What the gateways of the mesh need.
+- apiGroups: [networking.istio.io]
+  resources: [envoyfilters]
+  verbs: [list, watch, create, patch, delete]
+# Who else decides at a Gateway.
+- apiGroups: [security.istio.io]
+  resources: [authorizationpolicies]
+  verbs: [list, watch]
+# The routes of the OAuth documents, and a Service without endpoints that they lead to.
+- apiGroups: [gateway.networking.k8s.io]
+  resources: [httproutes]
+  verbs: [create, patch, delete]
+- apiGroups: [""]
+  resources: [services]
+  verbs: [create]
+- apiGroups: [""]
+  resources: [services]
+  resourceNames: [gatehouse-closed]
+  verbs: [patch, delete]
+{{- end }}
+{{- if .Values.mesh }}
 # That a policy is no longer enforced.
 - apiGroups: [events.k8s.io]
   resources: [events]

@@ -1,0 +1,21 @@
+// Lists what the controller applies and reads in each mesh.
+
+import type { ExportTargets } from '../export/manifest.js'
+import type { Mesh } from '../ir/mesh-route.js'
+import { ENVOY_GATEWAY_KINDS, envoyGatewayExport } from './envoy-gateway.js'
+import { ISTIO_KINDS, ISTIO_SUSPECTS, istioExport } from './istio.js'
+import type { MeshKind } from './mesh-kind.js'
+import type { MeshExport } from './wanted.js'
+
+export interface MeshProfile {
+  /** Kinds that are applied, in their order. */
+  readonly kinds: readonly MeshKind[]
+  /** Kinds of which others' objects are named if a route is not proven. */
+  readonly suspects: readonly MeshKind[]
+  readonly exportTo: (targets: ExportTargets) => MeshExport
+}
+
+export const MESHES: Readonly<Record<Mesh, MeshProfile>> = {
+  'envoy-gateway': { kinds: ENVOY_GATEWAY_KINDS, suspects: [], exportTo: envoyGatewayExport },
+  istio: { kinds: ISTIO_KINDS, suspects: ISTIO_SUSPECTS, exportTo: istioExport },
+}
