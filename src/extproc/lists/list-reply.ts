@@ -180,15 +180,15 @@ export function createEventReply(context: ListReplyContext): ListReply {
     if (state === 'start') sendHeaders(stream.send, 'response', { remove: LENGTHS })
     state = 'open'
   }
-  const send = (bytes: Uint8Array, isLast: boolean): void => {
+  const send = (bytes: Uint8Array, isLast: boolean, refusal?: string): void => {
     open()
     if (isLast) state = 'over'
-    sendBody(stream.send, 'response', bytes, isLast)
+    sendBody(stream.send, 'response', bytes, isLast, refusal)
   }
   const fail = (problem: string, hasTrailers = false): void => {
     hold.release()
     const wasOpen = state === 'open'
-    if (wasOpen) send(Buffer.from(`data: ${errorText(caller)}\n\n`), true)
+    if (wasOpen) send(Buffer.from(`data: ${errorText(caller)}\n\n`), true, DETAILS)
     else own.send(badGateway(caller), context.headers, hasTrailers)
     state = 'over'
     context.onWithheld({ ...(wasOpen ? {} : { status: BAD_GATEWAY }), reason: DETAILS, problem })

@@ -11,8 +11,9 @@ import { sendHeaders, sendText, sendTrailers } from '../stream/guard-messages.js
 import { BUSY } from '../stream/held-bytes.js'
 import type { BodyPart } from '../stream/process-message.js'
 import type { ProcessorStream } from '../stream/processor.js'
+import { REJECTED } from '../stream/refusal-metadata.js'
 import { OF_THE_BYTES } from '../stream/reply-output.js'
-import { logRefusal, REJECTED } from '../webhook/refusal-log.js'
+import { logRefusal } from '../webhook/refusal-log.js'
 import { inspectReplyText, type Withheld } from './inspect-reply.js'
 import type { McpExchange } from './mcp-guard.js'
 import { GUARD_UNAVAILABLE, unreadableText } from './mcp-replies.js'
@@ -34,21 +35,18 @@ export function createMcpEventReply(exchange: McpExchange, stream: ProcessorStre
   const hold = deps.heldBytes.open()
   signal.addEventListener('abort', () => hold.release())
   let isOver = false
-  const finish = (text: string, hasTrailers = false): void => {
+  const finish = (text: string, hasTrailers = false, refusal?: string): void => {
     isOver = true
     hold.release()
-    sendText(stream.send, 'response', text, !hasTrailers)
+    sendText(stream.send, 'response', text, !hasTrailers, refusal)
     if (hasTrailers) sendTrailers(stream.send, 'response')
   }
   /** Ends the stream with an answer to each open request. */
   const fail = (problem: string, by?: Withheld): void => {
     const attributes = exchange.attributes()
-    logRefusal(
-      deps,
-      { guard, phase: 'response', attributes },
-      { reason: reasonOf(problem, by), problem },
-    )
-    finish(lastEvents(exchange, problem, by))
+    const reason = reasonOf(problem, by)
+    logRefusal(deps, { guard, phase: 'response', attributes }, { reason, problem })
+    finish(lastEvents(exchange, problem, by), false, reason)
   }
   const read = async (bytes: Uint8Array, isLast: boolean): Promise<void> => {
     if (!hold.become((reader.held + bytes.length) * HELD_FOR_EACH)) return fail(BUSY)

@@ -4,6 +4,7 @@
 
 import { BackwardWriter } from '../../grpc/backward-writer.js'
 import type { Phase } from '../../ir/proc-entry.js'
+import { writeReason } from './refusal-metadata.js'
 
 /** Changes of the headers of a request or reply. */
 export interface HeaderChange {
@@ -12,6 +13,8 @@ export interface HeaderChange {
   readonly remove?: readonly string[]
   /** Whether Envoy is to choose the route again. */
   readonly choosesRoute?: boolean
+  /** Why Gatehouse answers in place of the server, for access logs; absent: it does not. */
+  readonly refusal?: string
 }
 
 /** Sends a message, whose bytes are valid only until the next one is written. */
@@ -35,13 +38,15 @@ const writer = new BackwardWriter()
 /** Sends the answer to the headers of a phase. */
 export function sendHeaders(send: Send, phase: Phase, change: HeaderChange = {}): void {
   writer.begin()
+  if (change.refusal !== undefined) writeReason(change.refusal, writer)
+  const response = writer.mark()
   if (change.choosesRoute === true) writer.number(5, 1)
   const mutation = writer.mark()
   writeMutation(change)
   // HeadersResponse: response 1 (CommonResponse: header_mutation 2, clear_route_cache 5).
   writer.end(2, mutation)
-  writer.end(1, 0)
-  writer.end(HEADERS[phase], 0)
+  writer.end(1, response)
+  writer.end(HEADERS[phase], response)
   send(writer.view())
 }
 
@@ -60,36 +65,57 @@ export function writeMutation({ set = {}, remove = [] }: HeaderChange, to = writ
   }
 }
 
-/** Sends at least one message. isLast: the body ends here, and no trailers follow. */
-export function sendBody(send: Send, phase: Phase, body: Uint8Array, isLast: boolean): void {
+/**
+ * Sends at least one message. isLast: the body ends here, and no trailers follow. refusal: why the body ends early, for
+ * access logs.
+ */
+export function sendBody(
+  send: Send,
+  phase: Phase,
+  body: Uint8Array,
+  isLast: boolean,
+  refusal?: string,
+): void {
   for (let from = 0; from === 0 || from < body.length; from += PIECE_BYTES) {
     const to = from + PIECE_BYTES
-    beginBody(isLast && to >= body.length)
+    const start = beginBody(isLast && to >= body.length, refusal)
     if (body.length > 0) writer.bytes(1, body.subarray(from, to))
-    endBody(send, phase)
+    endBody(send, phase, start)
   }
 }
 
 /** Sends a body given as text; otherwise like sendBody(). */
-export function sendText(send: Send, phase: Phase, text: string, isLast: boolean): void {
+export function sendText(
+  send: Send,
+  phase: Phase,
+  text: string,
+  isLast: boolean,
+  refusal?: string,
+): void {
   if (text.length * MAX_CHARACTER_BYTES > PIECE_BYTES)
-    return sendBody(send, phase, Buffer.from(text), isLast)
-  beginBody(isLast)
+    return sendBody(send, phase, Buffer.from(text), isLast, refusal)
+  const start = beginBody(isLast, refusal)
   if (text !== '') writer.text(1, text)
-  endBody(send, phase)
+  endBody(send, phase, start)
 }
 
-/** BodyResponse: response 1 (CommonResponse: body_mutation 3 (streamed_response 3 (body 1, end_of_stream 2))). */
-function beginBody(endOfStream: boolean): void {
+/**
+ * BodyResponse: response 1 (CommonResponse: body_mutation 3 (streamed_response 3 (body 1, end_of_stream 2))). Returns
+ * where it begins.
+ */
+function beginBody(endOfStream: boolean, refusal: string | undefined): number {
   writer.begin()
+  if (refusal !== undefined) writeReason(refusal, writer)
+  const start = writer.mark()
   if (endOfStream) writer.number(2, 1)
+  return start
 }
 
-function endBody(send: Send, phase: Phase): void {
-  writer.end(3, 0)
-  writer.end(3, 0)
-  writer.end(1, 0)
-  writer.end(BODY[phase], 0)
+function endBody(send: Send, phase: Phase, start: number): void {
+  writer.end(3, start)
+  writer.end(3, start)
+  writer.end(1, start)
+  writer.end(BODY[phase], start)
   send(writer.view())
 }
 

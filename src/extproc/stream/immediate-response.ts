@@ -3,6 +3,7 @@
 import { BackwardWriter } from '../../grpc/backward-writer.js'
 import type { JsonObject } from '../../ir/json.js'
 import { writeMutation } from './guard-messages.js'
+import { reasonIn, writeReason } from './refusal-metadata.js'
 
 /** A reply of Gatehouse to the client. */
 export interface Reply {
@@ -38,15 +39,13 @@ export const errorReply = (
   headers: Readonly<Record<string, string>> = {},
 ): Reply => jsonReply(status, { error, error_description: description }, details, headers)
 
-/** ProcessingResponse: immediate_response 7 (status 1 (code 1), headers 2, body 3, details 5). */
-export function immediateResponse({
-  status,
-  headers,
-  cookies = [],
-  body,
-  details,
-}: Reply): Uint8Array {
+/** ProcessingResponse: immediate_response 7 (status 1 (code 1), headers 2, body 3, details 5), and a refusal's reason. */
+export function immediateResponse(reply: Reply): Uint8Array {
+  const { status, headers, cookies = [], body, details } = reply
   const writer = new BackwardWriter(FIRST_BYTES)
+  const reason = reasonIn(reply)
+  if (reason !== undefined) writeReason(reason, writer)
+  const response = writer.mark()
   writer.text(5, details)
   writer.bytes(3, body)
   const mutation = writer.mark()
@@ -57,7 +56,7 @@ export function immediateResponse({
   const code = writer.mark()
   writer.number(1, status)
   writer.end(1, code)
-  writer.end(7, 0)
+  writer.end(7, response)
   return writer.view()
 }
 

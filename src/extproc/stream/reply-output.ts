@@ -4,6 +4,7 @@ import { type HeaderChange, sendBody, sendHeaders, sendTrailers } from './guard-
 import type { Reply } from './immediate-response.js'
 import type { Headers } from './process-message.js'
 import type { ProcessorStream } from './processor.js'
+import { kindOf } from './refusal-metadata.js'
 
 /** Headers that describe the exact bytes of a body. */
 export const OF_THE_BYTES = [
@@ -42,7 +43,8 @@ function changeTo(reply: Reply, headers: Headers): HeaderChange {
     ...reply.headers,
     ':status': String(reply.status),
   }
-  return { set, remove: [...headers.keys()].filter((name) => !KEPT.test(name) && !(name in set)) }
+  const remove = [...headers.keys()].filter((name) => !KEPT.test(name) && !(name in set))
+  return { set, remove, refusal: kindOf(reply) }
 }
 
 const KEPT = /^(?::|access-control-|vary$|date$|x-request-id$)/

@@ -37,9 +37,9 @@ export function createStreamedPhase(
   const span = startPhaseSpan(deps, context.guard.route, 'response')
   stream.signal.addEventListener('abort', () => span.end('aborted'))
 
-  const send = (text: string, isLast: boolean): void => {
+  const send = (text: string, isLast: boolean, refusal?: string): void => {
     hasSent = true
-    sendText(stream.send, 'response', text, isLast)
+    sendText(stream.send, 'response', text, isLast, refusal)
   }
   const reply = createStreamedReply(
     { ...context, reader: framing.reader, signal: stream.signal },
@@ -50,7 +50,7 @@ export function createStreamedPhase(
         span.end('refused')
         const { status, code } = error
         logRefusal(deps, { ...context, phase: 'response' }, { status, reason: code, problem })
-        send(framing.errorEnd(error, api, hasSent), !hasTrailers)
+        send(framing.errorEnd(error, api, hasSent), !hasTrailers, code)
         if (hasTrailers) sendTrailers(stream.send, 'response')
       },
     },

@@ -4,6 +4,7 @@ import type { Attributes } from '../../cel/attributes.js'
 import type { Phase } from '../../ir/proc-entry.js'
 import type { LogLimit } from '../../log-limit.js'
 import type { Logger } from '../../logger.js'
+import { kindOf, REJECTED } from '../stream/refusal-metadata.js'
 import type { GuardDeps } from './ask-webhooks.js'
 import type { CompiledWebhook, Guard } from './compiled-guard.js'
 import { exchangeFields } from './exchange-fields.js'
@@ -25,24 +26,20 @@ export interface LoggedRefusal {
   readonly problem: string
 }
 
-/** The reason of a reject, which has the line of its verdict. */
-export const REJECTED = 'content_filter'
-const REJECT_DETAILS = 'gatehouse_guardrail_reject'
-
 /** Returns what is logged of a reply in place of the one that was refused. */
 export const loggedReply = ({
-  reply: { status, details },
+  reply,
   problem,
 }: {
   readonly reply: { readonly status: number; readonly details: string }
   readonly problem: string
 }): LoggedRefusal => ({
-  status,
-  reason: details === REJECT_DETAILS ? REJECTED : details.replace('gatehouse_', ''),
+  status: reply.status,
+  reason: kindOf(reply),
   problem,
 })
 
-/** Writes a line of the decision log. */
+/** Writes a line of the decision log; a reject has the line of its verdict. */
 export function logRefusal(
   { decisions, traceparent, mode }: Pick<GuardDeps, 'decisions' | 'traceparent' | 'mode'>,
   { guard, phase, attributes }: RefusedPhase,

@@ -6,11 +6,10 @@ import { oauthDocumentAt, relayEndpointAt } from '../../oauth/paths.js'
 import type { Reply } from '../stream/immediate-response.js'
 import { loggedRequest } from '../stream/logged-request.js'
 import type { HeadersPart } from '../stream/process-message.js'
+import { kindOf, reasonIn } from '../stream/refusal-metadata.js'
 
 /** Answers that are logged if they deny nothing. */
 const LOGGED = /^gatehouse_(relay|registration)/
-/** An answer that takes an error back to the client by a redirect. */
-const ERROR_REDIRECT = 'gatehouse_relay_error'
 
 /**
  * Logs only what is read from the request's head and the kind of the answer: no code, token, cookie or client name.
@@ -25,9 +24,9 @@ export function logAnswer(
 ): void {
   const { route, relay, paths } = entry
   const { status } = reply
-  const isDenied = status >= 400 || reply.details === ERROR_REDIRECT
+  const isDenied = reasonIn(reply) !== undefined
   if (!isDenied && !LOGGED.test(reply.details)) return
-  const reason = reply.details.replace('gatehouse_', '')
+  const reason = kindOf(reply)
   const error = isDenied ? errorOf(reply) : undefined
   const fields = (): object => {
     const request = loggedRequest(headers)

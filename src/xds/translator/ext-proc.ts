@@ -82,7 +82,11 @@ export const buildExtProcFilter = (server: FilterServer = OWN_SERVER): HttpFilte
       messageTimeout: durationOf(MESSAGE_TIMEOUT_MS),
       processingMode: OFF,
       allowContentLengthHeader: true,
-      metadataOptions: { forwardingNamespaces: { untyped: [CLAIMS_NAMESPACE] } },
+      metadataOptions: {
+        forwardingNamespaces: { untyped: [CLAIMS_NAMESPACE] },
+        // The reason of a refusal, for access logs.
+        receivingNamespaces: { untyped: [CLAIMS_NAMESPACE] },
+      },
       statPrefix: 'gatehouse',
     }),
   })
