@@ -12,12 +12,12 @@ import {
   ServerCredentials,
   type ServerDuplexStream,
 } from '@grpc/grpc-js'
+import { AggregatedDiscoveryService } from '../src/grpc/generated/envoy/service/discovery/v3/ads_pb.js'
 import {
   DeltaDiscoveryRequestSchema,
   DeltaDiscoveryResponseSchema,
 } from '../src/grpc/generated/envoy/service/discovery/v3/discovery_pb.js'
 import { shortType } from '../src/xds/encode/type-urls.js'
-import { DISCOVERY } from '../test/support/grpc-client.js'
 
 /** A response sent to Envoy. */
 export interface Exchange {
@@ -43,7 +43,7 @@ export interface AdsRelay {
 const asIs = (bytes: Buffer): Buffer => bytes
 
 const METHOD: MethodDefinition<Buffer, Buffer> = {
-  path: `/${DISCOVERY}/DeltaAggregatedResources`,
+  path: `/${AggregatedDiscoveryService.typeName}/DeltaAggregatedResources`,
   requestStream: true,
   responseStream: true,
   requestSerialize: asIs,

@@ -1,14 +1,20 @@
 // The reference for guardrails: an ext_proc server on grpc-js, in the same full-duplex mode, that passes everything on
 // unchanged. Argument: its address.
 
-import { create, type MessageInitShape } from '@bufbuild/protobuf'
-import { Server, ServerCredentials, type ServerDuplexStream } from '@grpc/grpc-js'
+import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
 import {
+  type MethodDefinition,
+  Server,
+  ServerCredentials,
+  type ServerDuplexStream,
+} from '@grpc/grpc-js'
+import {
+  ExternalProcessor,
   type ProcessingRequest,
+  ProcessingRequestSchema,
   type ProcessingResponse,
   ProcessingResponseSchema,
 } from '../src/grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
-import { externalProcessorService } from '../test/support/grpc-client.js'
 
 const [address = ''] = process.argv.slice(2)
 
@@ -39,6 +45,19 @@ function responseTo(request: ProcessingRequest['request']): Response {
   }
 }
 
+const bufferOf = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
+  Buffer.from(buffer, byteOffset, byteLength)
+
+const PROCESS: MethodDefinition<ProcessingRequest, ProcessingResponse> = {
+  path: `/${ExternalProcessor.typeName}/Process`,
+  requestStream: true,
+  responseStream: true,
+  requestSerialize: (message) => bufferOf(toBinary(ProcessingRequestSchema, message)),
+  requestDeserialize: (bytes) => fromBinary(ProcessingRequestSchema, bytes),
+  responseSerialize: (message) => bufferOf(toBinary(ProcessingResponseSchema, message)),
+  responseDeserialize: (bytes) => fromBinary(ProcessingResponseSchema, bytes),
+}
+
 const server = new Server({ 'grpc.max_concurrent_streams': 16_384 })
 // Envoy resets every stream after use, and Node's HTTP/2 closes connections with too many resets. grpc-js has no
 // option to raise that limit.
@@ -46,15 +65,18 @@ Object.assign((server as unknown as { commonServerOptions: object }).commonServe
   streamResetBurst: 2 ** 31,
   streamResetRate: 2 ** 31,
 })
-server.addService(externalProcessorService, {
-  process: (call: ServerDuplexStream<ProcessingRequest, ProcessingResponse>) => {
-    call.on('data', (message: ProcessingRequest) => {
-      call.write(answer(message))
-    })
-    call.on('end', () => call.end())
-    call.on('error', () => undefined)
+server.addService(
+  { process: PROCESS },
+  {
+    process: (call: ServerDuplexStream<ProcessingRequest, ProcessingResponse>) => {
+      call.on('data', (message: ProcessingRequest) => {
+        call.write(answer(message))
+      })
+      call.on('end', () => call.end())
+      call.on('error', () => undefined)
+    },
   },
-})
+)
 server.bindAsync(address, ServerCredentials.createInsecure(), (error) => {
   if (error !== null) throw error
   process.stdout.write('ready\n')

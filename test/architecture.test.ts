@@ -1,12 +1,14 @@
 // Checks the structure of the code: allowed imports between folders, libraries with a single importer, no cycles, no
 // barrels, no default exports, and size limits. It reads import lines and runs no code.
 
-import { readdirSync, readFileSync } from 'node:fs'
-import { dirname, join, relative, resolve } from 'node:path'
+import { dirname, relative, resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
-
-const root = resolve(import.meta.dirname, '..')
-const src = join(root, 'src')
+import {
+  importLine,
+  type SourceFile,
+  sourceFiles as files,
+  SRC as src,
+} from './support/source-files.js'
 
 const BASE = [
   'result',
@@ -229,26 +231,6 @@ const FENCES: Record<string, string> = {
   '@opentelemetry': 'telemetry/',
 }
 
-interface SourceFile {
-  readonly path: string
-  readonly text: string
-  readonly imports: readonly { readonly from: string }[]
-}
-
-const importLine = /^(import|export)\s(type\s)?(?:[^'"]*?\sfrom\s)?['"]([^'"]+)['"]/gm
-
-const files: readonly SourceFile[] = readdirSync(src, { recursive: true, withFileTypes: true })
-  .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
-  .map((entry) => join(entry.parentPath, entry.name))
-  .filter((path) => !path.includes('/generated/'))
-  .map((path) => {
-    const text = readFileSync(path, 'utf8')
-    const imports = [...text.matchAll(importLine)].map((match) => ({
-      from: match[3] ?? '',
-    }))
-    return { path: relative(src, path), text, imports }
-  })
-
 /** "./x.js" as seen from a file of src → "folder/x.ts", relative to src. */
 function target(file: SourceFile, from: string): string {
   return relative(src, resolve(src, dirname(file.path), from)).replace(/\.js$/, '.ts')
@@ -355,43 +337,6 @@ describe('files', () => {
       .filter(({ text }) => !/^(#!.*\n)?\/[/*]/.test(text))
       .map((file) => file.path)
     expect(silent).toEqual([])
-  })
-})
-
-describe('names', () => {
-  test('are exported by one file each', () => {
-    const exported =
-      /^export (?:abstract class|async function|const|function|class|interface|type) (\w+)/gm
-    const homes = new Map<string, string[]>()
-    for (const { path, text } of files)
-      for (const name of new Set([...text.matchAll(exported)].map((match) => match[1] ?? '')))
-        homes.set(name, [...(homes.get(name) ?? []), path])
-    const shared = [...homes].filter(([, paths]) => paths.length > 1)
-    expect(Object.fromEntries(shared)).toEqual({})
-  })
-})
-
-describe('caches', () => {
-  test('of the translation have an owner: none belongs to a module', () => {
-    const rooms = ['gatewayapi/', 'xds/translator/', 'xds/encode/']
-    const cache = /^(?:export )?const .*(?:\bmemo(?:With)?[<(]|\bcreateChunker\b|new WeakMap)/m
-    // By descriptors, which a module has for good.
-    const fixed = ['xds/translator/dump-xds.ts']
-    const wrong = files
-      .filter(({ path }) => rooms.some((room) => path.startsWith(room)) && !fixed.includes(path))
-      .filter(({ text }) => cache.test(text))
-      .map((file) => file.path)
-    expect(wrong).toEqual([])
-  })
-})
-
-describe('errors', () => {
-  test('of Gatehouse have a code, and one module reads their text and kind', () => {
-    const own = /class \w+ extends Error\b|instanceof Error \? \w+\.(message|name)\b/
-    const wrong = files
-      .filter(({ path, text }) => path !== 'errors.ts' && own.test(text))
-      .map((file) => file.path)
-    expect(wrong).toEqual([])
   })
 })
 

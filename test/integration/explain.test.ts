@@ -11,105 +11,18 @@ import { parseCommandLine } from '../../src/settings.js'
 import type { Backend } from '../support/backend.js'
 import { startBackend } from '../support/backend.js'
 import { eventually } from '../support/eventually.js'
+import { explainedRoutes, ISSUER } from '../support/explained-routes.js'
 import { send } from '../support/http.js'
 import { rawBytes } from '../support/raw-request.js'
-import {
-  allow,
-  backendRef,
-  gateway,
-  httpRoute,
-  mcpRoute,
-  prefix,
-  proxyBackend,
-  proxyPolicy,
-  rule,
-} from '../support/resources.js'
+import { backendRef, gateway, httpRoute, proxyBackend } from '../support/resources.js'
 import { type Stack, startStack } from '../support/stack.js'
-import { keySet, newKey, type SigningKey, signToken } from '../support/tokens.js'
-import { route, when } from '../support/two-backends.js'
-
-const ISSUER = 'https://idp.example/application/o/mcp/'
+import { newKey, type SigningKey, signToken } from '../support/tokens.js'
 
 let backend: Backend
 let stack: Stack
 let key: SigningKey
 let folder: string
 let files = 0
-
-const hosts = (): readonly object[] => [
-  route('exact', 'one.example', rule('/', 'backend')),
-  route('wild', '*.wild.example', rule('/', 'backend')),
-  route('deeper', '*.deep.wild.example', rule('/', 'backend')),
-  route('narrow', 'narrow.wild.example', rule('/', 'backend')),
-]
-
-const exact = (value: string): object => ({ path: { type: 'Exact', value } })
-const regex = (value: string): object => ({ path: { type: 'RegularExpression', value } })
-const named = (name: string, value: string, type = 'Exact'): object => ({ name, value, type })
-
-const matches = (): object =>
-  route(
-    'match',
-    'match.example',
-    when(exact('/exact'), 'backend'),
-    when(prefix('/prefix'), 'backend'),
-    when(prefix('/prefix/longer'), 'backend'),
-    when(regex('/re/[0-9]+'), 'backend'),
-    when({ ...prefix('/h'), headers: [named('X-Version', '2')] }, 'backend'),
-    when({ ...prefix('/h'), headers: [named('x-version', '2'), named('x-more', 'y')] }, 'backend'),
-    when({ ...prefix('/hr'), headers: [named('x-v', 'v[0-9]', 'RegularExpression')] }, 'backend'),
-    when({ ...prefix('/joined'), headers: [named('x-list', 'a,b')] }, 'backend'),
-    when({ ...prefix('/q'), queryParams: [named('q', 'b c')] }, 'backend'),
-    when({ ...prefix('/qr'), queryParams: [named('q', 'b+', 'RegularExpression')] }, 'backend'),
-    when({ ...prefix('/m'), method: 'PUT' }, 'backend'),
-    when(prefix('/m'), 'backend'),
-    when(exact('/sl/'), 'backend'),
-  )
-
-const redirect = (path: string, requestRedirect: object): object => ({
-  matches: [prefix(path)],
-  filters: [{ type: 'RequestRedirect', requestRedirect }],
-})
-
-const redirects = (): object =>
-  route(
-    'redirect',
-    'redirect.example',
-    redirect('/scheme', { scheme: 'https' }),
-    redirect('/host', { hostname: 'other.example', statusCode: 301 }),
-    redirect('/port', { port: 8443 }),
-    redirect('/all', { scheme: 'https', hostname: 'other.example', port: 8443 }),
-    redirect('/full', { path: { type: 'ReplaceFullPath', replaceFullPath: '/new' } }),
-    redirect('/pre', { path: { type: 'ReplacePrefixMatch', replacePrefixMatch: '/post' } }),
-    redirect('/none', { path: { type: 'ReplacePrefixMatch', replacePrefixMatch: '/' } }),
-  )
-
-const jwt = (more: object = {}): object => ({
-  providers: [
-    { issuer: ISSUER, audiences: ['mcp'], jwks: { inline: JSON.stringify(keySet(key)) } },
-  ],
-  ...more,
-})
-
-const protectedRoutes = (): readonly object[] => [
-  mcpRoute('mcp', 'backend', '/mcp', { hostnames: ['mcp.example'] }),
-  proxyPolicy('mcp', 'mcp', {
-    jwtAuthentication: jwt({
-      mcp: { provider: 'IdpOne', clientId: 'mcp', allowedOrigins: ['https://good.example'] },
-    }),
-    authorization: allow('jwt.team == "blue" && request.method != "PUT"'),
-  }),
-  route('tools', 'tools.example', rule('/', 'backend')),
-  proxyPolicy('tools', 'tools', {
-    authorization: {
-      action: 'Deny',
-      policy: { matchExpressions: ['mcp.tool.name == "drop"'] },
-    },
-  }),
-  route('broken', 'broken.example', rule('/', 'backend')),
-  proxyPolicy('broken', 'broken', { authorization: allow('no.such.variable') }),
-  route('open', 'open.example', rule('/', 'backend')),
-]
 
 beforeAll(async () => {
   key = await newKey('k1')
@@ -119,10 +32,7 @@ beforeAll(async () => {
     resources: (port) => [
       gateway([port]),
       proxyBackend('backend', backend),
-      ...hosts(),
-      matches(),
-      redirects(),
-      ...protectedRoutes(),
+      ...explainedRoutes(key),
       httpRoute('unresolved', {
         hostnames: ['unresolved.example'],
         rules: [{ backendRefs: [backendRef('nobody')] }],

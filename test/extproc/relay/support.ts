@@ -213,3 +213,13 @@ export const exchange = (
 
 export const json = (reply: Reply): Record<string, unknown> =>
   JSON.parse(html(reply)) as Record<string, unknown>
+
+/** The parameters of a URL. */
+export const query = (url: URL): Record<string, string> => Object.fromEntries(url.searchParams)
+
+/** Headers of every reply to a browser. */
+export const BROWSER_HEADERS = {
+  'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'; base-uri 'none'; frame-ancestors 'none'",
+  'referrer-policy': 'same-origin',
+}
