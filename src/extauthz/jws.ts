@@ -1,4 +1,5 @@
-// Compact JWS (RFC 7515 section 7.1): strict parsing, and verification of the signature.
+// Compact JWS (RFC 7515 section 7.1): strict parsing, and verification of the signature by node:crypto. A library such as
+// jose verifies through WebCrypto, which is asynchronous: here a check with a small key ends in the same turn.
 
 import { constants, type KeyObject, verify, type VerifyKeyObjectInput } from 'node:crypto'
 import type { Json, JsonObject } from '../ir/json.js'

@@ -1,4 +1,5 @@
-// One connection of an HTTP/2 server (RFC 9113): dispatches incoming frames to streams.
+// One connection of an HTTP/2 server (RFC 9113): dispatches incoming frames to streams. Written by hand: node:http2 took
+// most of the time of a check, closes connections on which many streams are reset, and keeps ended calls in memory.
 
 import { FrameBudget } from './frame-budget.js'
 import { type Frame, FrameReader } from './frame-reader.js'

@@ -1,4 +1,5 @@
-// HPACK decoder (RFC 7541) with its dynamic table, and a memo of repeated blocks.
+// HPACK decoder (RFC 7541) with its dynamic table, and a memo of repeated blocks. Written by hand, as Node has HPACK only
+// within node:http2.
 
 import { GatehouseError } from '../errors.js'
 import { decodeHuffman } from './huffman.js'

@@ -110,7 +110,7 @@ describe('IdpOne', () => {
 })
 
 describe('the login page', () => {
-  test('lets a person pick a user, also a second time as somebody else', async () => {
+  test('lets a person pick a user, also a second time as another user', async () => {
     const browser = new Map<string, string>()
     for (const user of ['alice', 'bob']) {
       const page = await browse(browser, (await authorization(one, {})).href)

@@ -37,7 +37,7 @@ interface Scenario {
   readonly bytes?: Buffer
   readonly options?: Partial<CheckOptions>
   readonly call?: Partial<CheckCall>
-  /** How often the request is sent, all at once; the last one is the one that is meant. */
+  /** Number of times that the request is sent, all at once; the test is about the last one. */
   readonly times?: number
   /** Fields that differ from what all lines have; undefined: the line lacks it. */
   readonly line?: object
@@ -98,7 +98,7 @@ const signs = createProbeSigns(
 /** wrong-issuer guards against mistakes of Gatehouse: only providers of the token's issuer are tried. */
 type Denying = Exclude<Reason, 'allowed' | 'anonymous' | 'wrong-issuer'>
 
-/** One for each reason: the type knows them all. */
+/** A case for each reason; the type has all of them. */
 const SCENARIOS: Readonly<Record<Denying, Scenario>> = {
   'no-token': {},
   'malformed-header': { request: { headers: [['authorization', 'Basic x']] } },

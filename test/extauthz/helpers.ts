@@ -177,7 +177,7 @@ const changes = (options: readonly HeaderValueOption[]): readonly HeaderChange[]
       : 'appends',
   ])
 
-/** status 200: let on. */
+/** status 200: allowed. */
 export function readAnswer(bytes: Uint8Array): TestAnswer {
   const response = fromBinary(CheckResponseSchema, bytes)
   const { httpResponse, dynamicMetadata: metadata } = response
@@ -200,7 +200,7 @@ export function readAnswer(bytes: Uint8Array): TestAnswer {
     removed: [],
     set: [],
     answered: [],
-    // Of a refusal it is Envoy's alone: this is what a client sees.
+    // A refusal has only what a client sees.
     metadata: undefined,
   }
 }

@@ -80,7 +80,7 @@ describe('an API server that lets nobody read', () => {
   })
 })
 
-describe('an API server without our CRDs', () => {
+describe('an API server without the CRDs of Gatehouse', () => {
   let api: ApiServer
 
   beforeAll(async () => {

@@ -165,7 +165,7 @@ describe('a namespace', () => {
     await isRefused(name, message)
   })
 
-  test('does not reach loopback by an ExternalName, nor our own gRPC', async () => {
+  test('does not reach loopback by an ExternalName, nor the gRPC of Gatehouse', async () => {
     const grpc = Number(replica.grpc.split(':').at(-1))
     await api.apply(...toExternalName('external', 'localhost', grpc))
     await isRefused('external', 'localhost is 127.0.0.1, a loopback address')

@@ -65,7 +65,7 @@ function route(name: string): object {
   })
 }
 
-/** One MCP server behind three policies: any provider's, one with a registered client, and that with our issuer. */
+/** One MCP server behind three policies: any provider's, one with a registered client, and that with the issuer of Gatehouse. */
 const resources = (port: number): readonly object[] => [
   gateway([port]),
   proxyBackend('server', server),

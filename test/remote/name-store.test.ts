@@ -178,7 +178,7 @@ describe('beside 100 names whose servers are silent', () => {
     expect(store.state().get('a.example')).toEqual({ ips: ['10.0.0.1'] })
   })
 
-  test('our own calls find a place', async () => {
+  test('calls of Gatehouse find a place', async () => {
     store.want(silent)
     answers.set('idp.example', ['10.0.0.9'])
     await pass(100)

@@ -1,4 +1,5 @@
 // Leader election for status writes by a Lease (coordination.k8s.io/v1): every replica serves, and the holder writes.
+// Written by hand, as the library has no leader election.
 
 import { errorText } from '../../errors.js'
 import { isJsonObject, type JsonObject } from '../../ir/json.js'

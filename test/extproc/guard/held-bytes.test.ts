@@ -154,7 +154,7 @@ test('one that has come waits for its webhook as long as that takes', async () =
   const stream = server.open('requests')
   stream.send(post(), body(chat(10)))
   await eventually(() => expect(asked).toHaveLength(1))
-  // Which began later, and for whose body the same time is over.
+  // It began later, and the time for its body is over too.
   const late = server.open('requests')
   late.send(post(), body('{"messages":', false))
   expect(replyIn(await late.next())).toMatchObject({ status: 408 })

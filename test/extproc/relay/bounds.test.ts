@@ -27,7 +27,7 @@ const REGISTRATION = JSON.stringify({ redirect_uris: [REDIRECT_URI] })
 const registration = (world: World, network: string): Promise<Reply> =>
   world.ask('registration', { method: 'POST', network, body: REGISTRATION })
 
-/** Asks until it is refused as too often; that answer. */
+/** Sends requests until one is rejected as too frequent. Returns that answer. */
 async function flood(ask: () => Promise<Reply>, isRefused: (reply: Reply) => boolean) {
   for (let i = 0; i < 5000; i += 1) {
     const reply = await ask()

@@ -93,7 +93,7 @@ describe('the answer of the provider', () => {
     ['a code without end', { code: 'c'.repeat(8193) }, 'server_error'],
     ['an error for the client', { code: undefined, error: 'access_denied' }, 'access_denied'],
     ['an error of the gateway', { code: undefined, error: 'unauthorized_client' }, 'server_error'],
-  ])('with %s is an error for the client, with our iss', async (_, change, error) => {
+  ])('with %s is an error for the client, with the iss of the relay', async (_, change, error) => {
     const reply = await answered(change)
     expect(query(locationOf(reply))).toMatchObject({ error, iss: 'https://gw.example/mcp' })
     expect(locationOf(reply).searchParams.has('code')).toBe(false)

@@ -147,10 +147,10 @@ export const html = (reply: Reply): string => Buffer.from(reply.body).toString()
 export const tokenOf = (reply: Reply): string =>
   /name="token" value="([^"]+)"/.exec(html(reply))?.[1] ?? ''
 
-/** Where a redirect leads. */
+/** Location of a redirect. */
 export const locationOf = (reply: Reply): URL => new URL(reply.headers['location'] ?? 'none:')
 
-/** Shows the page and approves it; the redirect to the provider. */
+/** Shows the page and approves it. Returns the redirect to the provider. */
 export async function approve(world: World, browser: Browser, query: string): Promise<Reply> {
   const page = await world.ask('authorize', { query, cookie: browser.cookie })
   browser.keep(page)
@@ -162,7 +162,7 @@ export async function approve(world: World, browser: Browser, query: string): Pr
   return reply
 }
 
-/** The provider's answer; the redirect to the client. */
+/** Delivers the provider's answer. Returns the redirect to the client. */
 export async function comeBack(
   world: World,
   browser: Browser,

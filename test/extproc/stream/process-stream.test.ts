@@ -22,11 +22,11 @@ const errors: unknown[] = []
 /** One element for each end that the streams of this test reported. */
 let ended: number[]
 let streams: ProcessorStream[]
-/** Lets the phase that is waiting go on. */
+/** Continues the waiting phase. */
 let proceed: () => void
 let server: ProcServer
 
-/** Each phase says when it begins, waits, and answers. */
+/** A processor whose phases report their beginning, wait, and then answer. */
 function slow(stream: ProcessorStream): Processor {
   const phase = (name: string) => async () => {
     phases.push(`${name} begins`)
@@ -45,7 +45,7 @@ function slow(stream: ProcessorStream): Processor {
   }
 }
 
-/** Resolves when the phase at hand has begun to wait. */
+/** Resolves when the current phase has begun to wait. */
 async function begun(text: string): Promise<void> {
   while (phases.at(-1) !== text) await new Promise((resolve) => setImmediate(resolve))
 }
@@ -54,7 +54,7 @@ beforeEach(async () => {
   const own: number[] = []
   phases.length = 0
   errors.length = 0
-  // Of this test alone: streams of the one before may end late.
+  // New for each test: streams of the previous one may end late.
   ended = own
   streams = []
   server = await startProcServer({

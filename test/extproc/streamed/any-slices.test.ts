@@ -143,7 +143,7 @@ const anyText = fc.tuple(fc.constantFrom(...WORDS), anyLength).map(([words, leng
 )
 
 const ofGemini = Object.entries(EVENTS).filter(([, event]) => 'candidates' in event)
-/** How near to a change they go depends on how windows fall. */
+/** Removes log probabilities: which of them are emptied near a change depends on the windows. */
 const withoutLogprobs = (name: string, value: unknown): unknown =>
   name.startsWith('logprobs') ? undefined : value
 

@@ -27,7 +27,7 @@ interface EventTexts {
   readonly calls: number
 }
 
-/** Pieces as models say them: words with the blank before them. */
+/** Pieces as models send them: words with the blank before them. */
 const WORDS = [' a', ' text', ' of', ' words', ', said', ' one', ' by', ' one', '.', ' Remarkably']
 const LONGEST = Math.max(...WORDS.map((word) => word.length))
 const SECONDS = 12
@@ -70,7 +70,7 @@ async function speak({ rate, webhookMs, holdBack }: Speech): Promise<EventTexts>
   let due = 0
   for (let index = 0; due < SECONDS * 1000; index += 1) {
     const content = WORDS[index % WORDS.length] ?? ''
-    // A model says a piece when it has thought of all of it.
+    // A model sends a piece once all of it is generated.
     due += (content.length / rate) * 1000
     await vi.advanceTimersByTimeAsync(Math.max(0, Math.round(due) - Date.now()))
     saidAt.push(Date.now())

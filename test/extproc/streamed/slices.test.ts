@@ -100,7 +100,7 @@ const masking = (content: string, role: string): object => ({
 })
 const GIANT = 'some words and a secret, '.repeat(8_000)
 
-/** Turns that others have until the promise is done. */
+/** Counts turns of the event loop until the promise settles. */
 async function turnsUntil(promise: Promise<unknown>): Promise<number> {
   let isDone = false
   const done = promise.then(() => (isDone = true))

@@ -39,7 +39,7 @@ export interface Stream {
 }
 
 export interface ProcServer {
-  /** key: of the table; several: as if the metadata stood there twice. */
+  /** key: that of the table; several: as if the metadata had it twice. */
   open(...keys: string[]): Stream
   /** Opens a stream that Envoy traces. */
   openTraced(key: string, traceparent: string, tracestate?: string): Stream

@@ -2,7 +2,7 @@
 
 export interface Block {
   readonly type: 'raw' | 'repeat' | 'compressed'
-  /** A repeated byte: the one. */
+  /** The byte that is repeated. */
   readonly content: Uint8Array
   /** For a repeated byte, the number of times. Otherwise the length that the header declares. */
   readonly size?: number
@@ -30,7 +30,7 @@ export const mebibyte = (): Block[] =>
     size: 128 * 1024,
   }))
 
-/** A few bytes that say: 98,047 times, copy 65,539 bytes. */
+/** A few bytes that decode to 98,047 copies of 65,539 bytes. */
 export const endless: Block = {
   type: 'compressed',
   content: Buffer.from([0, 255, 0xff, 0xff, 0x54, 0, 0, 52, 1]),

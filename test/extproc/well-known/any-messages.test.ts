@@ -87,7 +87,7 @@ describe('any sequence of messages', () => {
           expect(response.value.response?.status).toBe(CommonResponse_ResponseStatus.CONTINUE)
           expect(response.value.response?.headerMutation).toBeUndefined()
         }
-        // OK lets Envoy go on with whatever it still holds: only after a reply has it nothing.
+        // On OK, Envoy continues with whatever it still holds; only after a reply does it hold nothing.
         if (code === status.OK) expect(kinds.at(-1)).toBe('immediateResponse')
       }),
       { numRuns: runs(300) },

@@ -315,7 +315,7 @@ describe('registration at the provider', () => {
 
   test('a provider that hangs is 502 when its time is over', async () => {
     const provider = await startHttpServer(() => undefined)
-    // Ten seconds are 50 ms here; none at all would be days.
+    // Ten seconds are simulated by 50 ms.
     const hurried: CallRemote = (_target, call) =>
       callRemote(at(provider.port), { ...call, timeoutMs: (call.timeoutMs ?? 1e10) / 200 })
     const { status, json } = await register(good, proxied(), hurried)

@@ -64,7 +64,7 @@ describe('which documents are resources', () => {
     ])
   })
 
-  it('reads our kinds in the API group that is set', () => {
+  it('reads the kinds of Gatehouse in the API group that is set', () => {
     const text = resource('ProxyBackend', 'spec: { static: { host: a, port: 1 } }')
     const other = text.replace('policy.gatehouse.dev', 'policy.example.com')
     expect(decode(other, 'policy.example.com').resources).toHaveLength(1)

@@ -191,7 +191,7 @@ test('two that write over each other do so ever more rarely', async () => {
   await writer.close()
 })
 
-test('a watch that shows our own writes late causes no other', async () => {
+test('a watch that shows own writes late causes no other write', async () => {
   const { writer, statusOf, show, writesOf } = cluster('a')
   const objects: JsonObject[] = []
   for (const message of ['one', 'two', 'three']) {
