@@ -200,7 +200,7 @@ export function readAnswer(bytes: Uint8Array): TestAnswer {
     removed: [],
     set: [],
     answered: [],
-    // A refusal has only what a client sees.
+    // The metadata of a refusal is for Envoy alone: this is what a client sees.
     metadata: undefined,
   }
 }
