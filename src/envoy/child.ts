@@ -6,11 +6,10 @@ import { rmSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import type { JsonObject } from '../ir/json.js'
 import type { Logger } from '../logger.js'
-import { LOG_FORMAT, logEnvoyLine, parseLogLine } from './log-lines.js'
+import { EnvoyLog, LOG_FORMAT } from './log-lines.js'
 import { killGroup } from './process-group.js'
 
 export interface EnvoyChildOptions {
@@ -86,13 +85,12 @@ const envoyArguments = (file: string, options: EnvoyChildOptions): readonly stri
 
 /** Logs every line. Resolves once the process has ended and its last line has been read. */
 function watch(child: Process, logger: Logger, clean: () => Promise<void>): Promise<EnvoyExit> {
-  let reason = ''
-  createInterface({ input: child.stderr }).on('line', (line) => {
-    logEnvoyLine(line, logger)
-    if (parseLogLine(line).level === 'error') reason = parseLogLine(line).text
-  })
+  const log = new EnvoyLog(logger)
+  child.stderr.on('data', (bytes: Buffer) => log.push(bytes))
   return new Promise((resolve) => {
     child.once('close', (code, signal) => {
+      log.end()
+      const reason = log.lastError
       void clean().finally(() => {
         resolve({ code, signal, reason })
       })
