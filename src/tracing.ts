@@ -12,6 +12,8 @@ export interface TraceSpan {
   readonly traceparent: string
   /** Value of the tracestate header beside it; "": none. */
   readonly tracestate: string
+  /** The headers that pass its context on; none without propagation. */
+  readonly headers: Readonly<Record<string, string>>
   /** Whether the span is exported; if not, its attributes need not be computed. */
   readonly isRecording: boolean
   set(attributes: SpanAttributes): void
@@ -36,6 +38,8 @@ export interface SpanStart extends SentContext {
 
 /** Starts spans. */
 export interface Tracer {
+  /** Whether contexts that callers sent are parents of spans, and contexts are passed on. */
+  readonly propagates: boolean
   start(name: string, options: SpanStart): TraceSpan
 }
 
@@ -65,11 +69,11 @@ export const contextWithin = ({ traceparent, tracestate }: TraceSpan): SentConte
   state: tracestate,
 })
 
-/** Returns the headers that pass on the context of a span. */
+/** Returns the headers that pass on a context. */
 export const contextHeaders = ({
   traceparent,
   tracestate,
-}: TraceSpan): Readonly<Record<string, string>> => ({
+}: Pick<TraceSpan, 'traceparent' | 'tracestate'>): Readonly<Record<string, string>> => ({
   [TRACEPARENT]: traceparent,
   ...(tracestate !== '' && { [TRACESTATE]: tracestate }),
 })

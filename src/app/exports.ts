@@ -60,7 +60,10 @@ export class Exports {
     const { environment, otlp } = this.#settings
     const settings = readTelemetry(environment, otlp)
     if (!settings.ok || settings.value === undefined) return
-    const { metrics, worker, readMetrics } = this.#deps
+    const { metrics, worker, readMetrics, logger } = this.#deps
+    const { unsupported } = settings.value
+    if (worker === undefined && unsupported.length > 0)
+      logger.warn({ unsupported }, 'variables of OpenTelemetry that have no effect')
     const { startTelemetry } = await import('../telemetry/start-telemetry.js')
     this.#telemetry = startTelemetry(settings.value, {
       ...{ version: await ownVersion(), worker, readMetrics },

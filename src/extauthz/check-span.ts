@@ -42,7 +42,11 @@ export function traceCheck(
   const ofEnvoy = sentContext((name) => call.metadata?.(name) ?? [])
   const sent =
     ofEnvoy.parent === undefined ? sentContext((name) => allOf(request.headers.get(name))) : ofEnvoy
-  const span = tracer.start(NAME, { ...sent, kind: 'server', startedAt: start })
+  const span = tracer.start(NAME, {
+    ...(tracer.propagates && sent),
+    kind: 'server',
+    startedAt: start,
+  })
   const isFault = decision.type === 'reply' && decision.reply.status >= 500
   if (span.isRecording) {
     const facts = { ...request, pathAndQuery: request.path }

@@ -142,7 +142,7 @@ function tracedDeps(call: StreamCall, parts: ProcessorDeps, guardDeps: GuardDeps
   if (tracer === undefined && traceparent === undefined) return { parts, guardDeps }
   const own = { ...parts, traceparent }
   if (tracer === undefined) return { parts: own, guardDeps: { ...guardDeps, traceparent } }
-  const trace: Trace = { tracer, ...sent }
+  const trace: Trace = { tracer, ...(tracer.propagates && sent) }
   return { parts: tracedParts(own, trace), guardDeps: { ...guardDeps, traceparent, trace } }
 }
 

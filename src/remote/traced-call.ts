@@ -1,6 +1,6 @@
 // Creates a client span for each call to a remote target, and passes the trace context on.
 
-import { contextHeaders, type SentContext, type SpanAttributes, type Tracer } from '../tracing.js'
+import { type SentContext, type SpanAttributes, type Tracer } from '../tracing.js'
 import type { CallRemote } from './http-call.js'
 
 /** tracer: read at each call; undefined: nothing is traced. within: the context of the calls' parent span. */
@@ -16,7 +16,7 @@ export const tracedCall =
     if (span.isRecording) span.set(callAttributes(request.method, target.url))
     let error: string | undefined = 'unexpected'
     try {
-      const headers = { ...request.headers, ...contextHeaders(span) }
+      const headers = { ...request.headers, ...span.headers }
       const answer = await callRemote(target, { ...request, headers })
       if (answer.ok) span.set({ 'http.response.status_code': answer.value.status })
       error = answer.ok ? errorOfStatus(answer.value.status) : answer.error.type

@@ -28,9 +28,13 @@ export interface TelemetrySettings {
     /** Share of the traces that begin here, between 0 and 1, for samplers with a ratio. */
     readonly ratio: number
     readonly batch: BatchLimits
+    /** Whether OTEL_PROPAGATORS has the context of W3C. */
+    readonly propagates: boolean
   }
   readonly logs?: ExportedSignal & { readonly batch: BatchLimits }
   readonly metrics?: ExportedSignal & { readonly intervalMs: number; readonly timeoutMs: number }
+  /** What the variables ask for and Gatehouse does not have; for a warning. */
+  readonly unsupported: readonly string[]
 }
 
 const SAMPLERS = [
@@ -63,6 +67,7 @@ export function readTelemetry(
         sampler: reader.oneOf('OTEL_TRACES_SAMPLER', SAMPLERS, 'parentbased_always_on'),
         ratio: reader.number('OTEL_TRACES_SAMPLER_ARG', 1, { min: 0, max: 1 }),
         batch: batchOf('OTEL_BSP', 5_000, reader),
+        propagates: propagatorsOf(variables).includes('tracecontext'),
       },
     }),
     ...(on.has('logs') && {
@@ -75,6 +80,7 @@ export function readTelemetry(
         timeoutMs: reader.milliseconds('OTEL_METRIC_EXPORT_TIMEOUT', 30_000),
       },
     }),
+    unsupported: unsupportedIn(variables),
   }
   const [problem] = reader.problems
   if (problem !== undefined) return err(problem)
@@ -95,6 +101,37 @@ function isExported(signal: Signal, reader: VariableReader, otlp: string | undef
   return true
 }
 
+/** Variables that Gatehouse or the SDK reads. */
+const READ: readonly RegExp[] = [
+  /^OTEL_(?:SDK_DISABLED|SERVICE_NAME|RESOURCE_ATTRIBUTES|PROPAGATORS)$/,
+  /^OTEL_(?:TRACES|METRICS|LOGS)_EXPORTER$/,
+  /^OTEL_TRACES_SAMPLER(?:_ARG)?$/,
+  /^OTEL_(?:BSP|BLRP)_(?:MAX_QUEUE_SIZE|MAX_EXPORT_BATCH_SIZE|SCHEDULE_DELAY|EXPORT_TIMEOUT)$/,
+  /^OTEL_METRIC_EXPORT_(?:INTERVAL|TIMEOUT)$/,
+  /^OTEL_EXPORTER_OTLP_(?:(?:TRACES|METRICS|LOGS)_)?(?:ENDPOINT|HEADERS|TIMEOUT|COMPRESSION|PROTOCOL|CERTIFICATE|CLIENT_KEY|CLIENT_CERTIFICATE)$/,
+]
+
+/** none: no context is read or passed on. baggage: nothing in a span is from it, and no call needs it. */
+const PROPAGATORS: ReadonlySet<string> = new Set(['tracecontext', 'baggage', 'none'])
+
+function propagatorsOf({ OTEL_PROPAGATORS: given = '' }: Variables): readonly string[] {
+  const names = given.split(',').map((name) => name.trim())
+  const named = names.filter((name) => name !== '')
+  return named.length === 0 ? ['tracecontext', 'baggage'] : named
+}
+
+function unsupportedIn(variables: Variables): readonly string[] {
+  const names = Object.keys(variables).filter(
+    (name) => name.startsWith('OTEL_') && (variables[name] ?? '').trim() !== '',
+  )
+  const unknown = propagatorsOf(variables).filter((name) => !PROPAGATORS.has(name))
+  return [
+    ...names.filter((name) => !READ.some((pattern) => pattern.test(name))).toSorted(),
+    ...unknown.map((name) => `the propagator ${JSON.stringify(name)} of OTEL_PROPAGATORS`),
+  ].map((name) => name.slice(0, MAX_NAME))
+}
+
+const MAX_NAME = 100
 const ENDPOINT = 'OTEL_EXPORTER_OTLP_ENDPOINT'
 const PROTOCOL = 'OTEL_EXPORTER_OTLP_PROTOCOL'
 const endpointOf = (signal: Signal): string => `OTEL_EXPORTER_OTLP_${signal.toUpperCase()}_ENDPOINT`

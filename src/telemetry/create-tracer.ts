@@ -27,6 +27,7 @@ import {
 } from '@opentelemetry/sdk-trace'
 import type { SamplerName, TelemetrySettings } from '../settings/telemetry.js'
 import {
+  contextHeaders,
   readTraceparent,
   type SentContext,
   type SpanAttributes,
@@ -47,7 +48,7 @@ const MAX_TEXT = 256
 const SCOPE = 'gatehouse'
 
 export function createTracer(
-  { url, sampler, ratio, batch }: NonNullable<TelemetrySettings['traces']>,
+  { url, sampler, ratio, batch, propagates }: NonNullable<TelemetrySettings['traces']>,
   resource: Resource,
   count: CountItems,
 ): OpenTracer {
@@ -63,7 +64,7 @@ export function createTracer(
     spanProcessors: [new AdmittedSpans(exporter, new BatchSpanProcessor({ exporter, ...batch }))],
   })
   return {
-    tracer: new OtlpTracer(provider.getTracer(SCOPE)),
+    tracer: new OtlpTracer(provider.getTracer(SCOPE), propagates),
     close: () => provider.shutdown(),
   }
 }
@@ -116,7 +117,10 @@ const KINDS: Readonly<Record<SpanStart['kind'], SpanKind>> = {
 class OtlpTracer implements Tracer {
   readonly #tracer: SdkTracer
 
-  constructor(tracer: SdkTracer) {
+  constructor(
+    tracer: SdkTracer,
+    readonly propagates: boolean,
+  ) {
     this.#tracer = tracer
   }
 
@@ -125,7 +129,8 @@ class OtlpTracer implements Tracer {
       kind: KINDS[kind],
       ...(startedAt !== undefined && { startTime: performance.timeOrigin + startedAt }),
     }
-    return new OtlpSpan(this.#tracer.startSpan(name, options, contextOf(sent)))
+    const span = this.#tracer.startSpan(name, options, contextOf(sent))
+    return new OtlpSpan(span, this.propagates)
   }
 }
 
@@ -145,8 +150,15 @@ function contextOf({ parent: traceparent, state }: SentContext): Context {
 class OtlpSpan implements TraceSpan {
   readonly #span: SdkSpan
 
-  constructor(span: SdkSpan) {
+  readonly #propagates: boolean
+
+  constructor(span: SdkSpan, propagates: boolean) {
     this.#span = span
+    this.#propagates = propagates
+  }
+
+  get headers(): Readonly<Record<string, string>> {
+    return this.#propagates ? contextHeaders(this) : {}
   }
 
   get isRecording(): boolean {

@@ -170,11 +170,13 @@ test.each(['start', 'set', 'end'])(
     const span = {
       traceparent: '',
       tracestate: '',
+      headers: {},
       isRecording: true,
       set: () => undefined,
       end: () => undefined,
     }
-    const tracer = { start: which === 'start' ? fail : () => ({ ...span, [which]: fail }) }
+    const start = which === 'start' ? fail : () => ({ ...span, [which]: fail })
+    const tracer = { propagates: true, start }
     const { check } = checker([entry({ jwt: guarded })], { tracer })
     expect((await check({ headers: [bearer(await sign(key))] })).status).toBe(200)
     expect((await check({})).status).toBe(401)

@@ -38,6 +38,7 @@ async function withStack(
       ...{ OTEL_BSP_MAX_QUEUE_SIZE: '10', OTEL_BSP_MAX_EXPORT_BATCH_SIZE: '5' },
       ...{ OTEL_BSP_SCHEDULE_DELAY: '50', OTEL_METRIC_EXPORT_INTERVAL: '100' },
       OTEL_EXPORTER_OTLP_TIMEOUT: '500',
+      OTEL_PROPAGATORS: 'tracecontext,b3',
     },
   })
   try {
@@ -71,6 +72,7 @@ test.each(['1', '2'])(
       })
       await refuseMany(stack)
       await untilCounted(stack, 'dropped')
+      expect(stack.log().split('propagator').length - 1).toBe(1)
       await refuseMany(stack)
       expect(await stack.stop()).toBe(0)
     })

@@ -90,3 +90,23 @@ test.each([
     error: `${name} "${text}": expected ${expected}`,
   })
 })
+
+test('what the variables ask for in vain is named', () => {
+  const unsupportedIn = (variables: Variables): unknown => {
+    const read = readTelemetry(variables, OTLP)
+    return read.ok && read.value?.unsupported
+  }
+  expect(
+    unsupportedIn({
+      ...{ OTEL_PROPAGATORS: 'b3, tracecontext,baggage', OTEL_SPAN_EVENT_COUNT_LIMIT: '1' },
+      ...{ OTEL_EXPORTER_OTLP_HEADERS: 'a=b', OTEL_BLRP_MAX_QUEUE_SIZE: '7', OTEL_LOG_LEVEL: '' },
+      ...{ OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY: 'x', OTEL_EXPORTER_JAEGER_ENDPOINT: 'secret' },
+      PATH: '/bin',
+    }),
+  ).toEqual([
+    ...['OTEL_EXPORTER_JAEGER_ENDPOINT', 'OTEL_SPAN_EVENT_COUNT_LIMIT'],
+    'the propagator "b3" of OTEL_PROPAGATORS',
+  ])
+  expect(unsupportedIn({ OTEL_PROPAGATORS: 'none' })).toEqual([])
+  expect(unsupportedIn({})).toEqual([])
+})

@@ -1,6 +1,7 @@
 // A Tracer that keeps its spans, for tests of the code that makes them.
 
 import {
+  contextHeaders,
   readTraceparent,
   type SpanAttributes,
   type SpanStart,
@@ -24,6 +25,7 @@ export function recordingTracer(): RecordingTracer {
   const spans: RecordedSpan[] = []
   return {
     spans,
+    propagates: true,
     start(name, options) {
       const traceId = readTraceparent(options.parent)?.traceId ?? 'f'.repeat(32)
       const id = String(spans.length + 1).padStart(16, '0')
@@ -36,6 +38,7 @@ export function recordingTracer(): RecordingTracer {
       return {
         traceparent: span.traceparent,
         tracestate: span.tracestate,
+        headers: contextHeaders(span),
         isRecording: true,
         set: (attributes) => {
           for (const [key, value] of Object.entries(attributes))

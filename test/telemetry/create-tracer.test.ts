@@ -4,14 +4,20 @@ import { expect, test } from 'vitest'
 import { readTelemetry } from '../../src/settings/telemetry.js'
 import { createTracer } from '../../src/telemetry/create-tracer.js'
 import { createResource } from '../../src/telemetry/resource.js'
-import { contextHeaders, contextWithin, type SentContext } from '../../src/tracing.js'
+import { contextWithin, type SentContext } from '../../src/tracing.js'
 
 const TRACE = 'a'.repeat(32)
 const PARENT = `00-${TRACE}-${'b'.repeat(16)}-01`
 
 /** Returns the headers of calls within a span, and within a span of that one. Exports nothing. */
-async function passedOn(sent: SentContext): Promise<readonly Readonly<Record<string, string>>[]> {
-  const variables = { OTEL_TRACES_EXPORTER: 'otlp', OTEL_TRACES_SAMPLER: 'always_off' }
+async function passedOn(
+  sent: SentContext,
+  propagators?: string,
+): Promise<readonly Readonly<Record<string, string>>[]> {
+  const variables = {
+    ...{ OTEL_TRACES_EXPORTER: 'otlp', OTEL_TRACES_SAMPLER: 'always_off' },
+    OTEL_PROPAGATORS: propagators,
+  }
   const settings = readTelemetry(variables, undefined)
   if (!settings.ok || settings.value?.traces === undefined) throw new Error('no traces')
   const resource = createResource('1.0.0', undefined)
@@ -20,7 +26,7 @@ async function passedOn(sent: SentContext): Promise<readonly Readonly<Record<str
   const inner = traces.tracer.start('inner', { ...contextWithin(outer), kind: 'client' })
   for (const span of [inner, outer]) span.end()
   await traces.close()
-  return [outer, inner].map(contextHeaders)
+  return [outer, inner].map(({ headers }) => headers)
 }
 
 const many = (count: number, value = 'x'): string =>
@@ -59,3 +65,15 @@ test.each([undefined, 'x', `ff-${TRACE}-${'b'.repeat(16)}-01`])(
     }
   },
 )
+
+test.each([
+  ['tracecontext', true],
+  ['baggage, tracecontext', true],
+  ['', true],
+  ['baggage', false],
+  ['b3', false],
+  ['none', false],
+])('with OTEL_PROPAGATORS "%s" the context is passed on: %s', async (propagators, isPassedOn) => {
+  for (const headers of await passedOn({ parent: PARENT, state: 'a=1' }, propagators))
+    expect(Object.keys(headers)).toEqual(isPassedOn ? ['traceparent', 'tracestate'] : [])
+})

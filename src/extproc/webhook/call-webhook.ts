@@ -3,7 +3,7 @@
 import { callAttributes, errorOfStatus } from '../../remote/traced-call.js'
 import type { CallResult, PooledCall } from '../../remote/webhook-call.js'
 import type { WebhookPools } from '../../remote/webhook-pools.js'
-import { contextHeaders, contextWithin, type Trace, type TraceSpan } from '../../tracing.js'
+import { contextWithin, type Trace, type TraceSpan } from '../../tracing.js'
 
 /** What a call needs. */
 export interface WebhookCallDeps {
@@ -32,7 +32,7 @@ async function callTraced(
     })
   let error: string | undefined = 'unexpected'
   try {
-    const headers = { ...call.headers, ...contextHeaders(span) }
+    const headers = { ...call.headers, ...span.headers }
     const answer = await pools.call({ ...call, headers })
     if (answer.ok) span.set({ 'http.response.status_code': answer.value.status })
     error = answer.ok ? errorOfStatus(answer.value.status) : answer.error.type
