@@ -16,6 +16,7 @@ import {
 } from './settings/flags.js'
 import { commandHelp, overview } from './settings/help.js'
 import { meshChecks, servedMeshChecks } from './settings/mesh-checks.js'
+import { provisionChecks } from './settings/provision-checks.js'
 import { readTelemetry } from './settings/telemetry.js'
 import { formatAddress, isLoopback, type ServerAddress } from './settings/values.js'
 import { similarWord } from './similar.js'
@@ -221,7 +222,11 @@ function crossChecks(settings: Settings): readonly string[] {
   sentences.push(...meshChecks(settings))
   if (command === 'explain') sentences.push(...explainChecks(settings, settings.given.has('admin')))
   if (command === 'serve')
-    sentences.push(...sourceOfResources(settings), ...servedMeshChecks(settings))
+    sentences.push(
+      ...sourceOfResources(settings),
+      ...servedMeshChecks(settings),
+      ...provisionChecks(settings),
+    )
   if ((grpcTlsCert === undefined) !== (grpcTlsKey === undefined))
     sentences.push('--grpc-tls-cert and --grpc-tls-key belong together; expected both or neither')
   if (grpcClientCa !== undefined && grpcTlsCert === undefined)

@@ -2,19 +2,34 @@
 
 import type { Enforcement } from '../controller/enforcement.js'
 import type { AttachedRoutes } from '../gatewayapi/routes/route-chunks.js'
-import { SUPPORTED_FEATURES } from '../gatewayapi/status/supported-features.js'
+import { PROVISION_FEATURES, SUPPORTED_FEATURES } from '../gatewayapi/status/supported-features.js'
 import { keyIn } from '../gatewayapi/world/world.js'
 import { memo } from '../incremental/memo.js'
-import { invalidCondition, type ResourceStatus, staleConditions } from '../ir/status.js'
+import {
+  type Condition,
+  type GatewayName,
+  invalidCondition,
+  type ResourceStatus,
+  staleConditions,
+} from '../ir/status.js'
+import type { ProvisionProblem } from '../provision/wanted-envoys.js'
 import { resourceKey } from '../resources/decode/resource-set.js'
 import type { Problem } from '../resources/kinds/resources.js'
 import type { ObjectStatus } from '../resources/kubernetes/status-writer.js'
 import type { PipelineState } from './pipeline.js'
 
+/** What the controllers of this replica have found. */
+export interface ControllerFindings {
+  /** By NAMESPACE/NAME of the policy. */
+  readonly enforced?: ReadonlyMap<string, Enforcement> | undefined
+  /** Returns why the Envoys of a Gateway that Gatehouse creates do not serve it; absent: it creates none. */
+  readonly provisionProblem?: ((gateway: GatewayName) => ProvisionProblem | undefined) | undefined
+}
+
 /** Returns nothing until every kind has been read: a reference to an object still unread would look broken. */
 export function clusterStatuses(
   { translation, provider }: PipelineState,
-  enforced?: ReadonlyMap<string, Enforcement>,
+  { enforced, provisionProblem }: ControllerFindings = {},
 ): readonly ObjectStatus[] {
   if (provider?.complete !== true || translation === undefined) return []
   const broken = brokenObjects(provider.problems)
@@ -22,9 +37,11 @@ export function clusterStatuses(
   const names = new Set([...broken.values()].map(({ name }) => name))
   const own = translation.statuses.map((status): ObjectStatus => {
     const now = names.has(status.name) ? withProblems(status, broken) : status
-    if (status.kind === 'Gateway') return withRoutes(now, translation.attachedRoutes)
+    if (status.kind === 'Gateway')
+      return withRoutes(withProvision(now, provisionProblem?.(status)), translation.attachedRoutes)
     if (status.kind === 'ListenerSet') return withRoutesOfSet(now, translation.attachedRoutes)
-    if (status.kind === 'GatewayClass') return withFeatures(now)
+    if (status.kind === 'GatewayClass')
+      return provisionProblem === undefined ? withFeatures(now) : withProvisionFeatures(now)
     const enforcement = enforced?.get(keyIn(status.namespace, status.name))
     const isPolicy = status.kind === 'ProxyPolicy' && enforcement !== undefined
     return isPolicy ? enforcedStatus(enforcement)(now) : now
@@ -84,6 +101,24 @@ const enforcedStatus = memo((enforcement: Enforcement) =>
   }),
 )
 
+/** Makes Programmed False while the Envoys that Gatehouse creates are not there. */
+const withProvision = (
+  status: ResourceStatus,
+  problem: ProvisionProblem | undefined,
+): ResourceStatus =>
+  problem === undefined
+    ? status
+    : {
+        ...status,
+        conditions: status.conditions.map((condition) =>
+          isProgrammed(condition) ? { ...condition, ...problem, status: 'False' } : condition,
+        ),
+      }
+
+/** Whether it says that the Gateway, not only one of its listeners, is programmed. */
+const isProgrammed = ({ type, status, section }: Condition): boolean =>
+  type === 'Programmed' && status === 'True' && section === undefined
+
 const NO_ROUTES: ReadonlyMap<string, number> = new Map()
 
 const withRoutes = (gateway: ResourceStatus, attached: AttachedRoutes): ObjectStatus => ({
@@ -101,6 +136,11 @@ function withRoutesOfSet(set: ResourceStatus, attached: AttachedRoutes): ObjectS
   )
   return { ...set, attachedRoutes: new Map(counts) }
 }
+
+const withProvisionFeatures = memo((gatewayClass: ResourceStatus): ObjectStatus => ({
+  ...gatewayClass,
+  supportedFeatures: PROVISION_FEATURES,
+}))
 
 const withFeatures = memo((gatewayClass: ResourceStatus): ObjectStatus => ({
   ...gatewayClass,

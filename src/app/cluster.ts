@@ -8,9 +8,10 @@ import { type Lease, startLease } from '../resources/kubernetes/lease.js'
 import { createKubernetesProvider } from '../resources/kubernetes/provider.js'
 import { createStatusWriter } from '../resources/kubernetes/status-writer.js'
 import type { Settings } from '../settings.js'
+import { startControllers } from './cluster-controllers.js'
 import { clusterStatuses } from './cluster-statuses.js'
 import { statusLeaseOf } from './lease-of.js'
-import { type RunningController, startMeshController } from './mesh-controller.js'
+import type { RunningController } from './mesh-controller.js'
 import type { PipelineState } from './pipeline.js'
 import { createRareWarnings } from './rare-warnings.js'
 
@@ -38,7 +39,7 @@ export function createCluster(settings: Settings, logger: Logger): Cluster {
     onStatus: (key) => {
       writer.changed(key)
       // The addresses that are probed are in the status of a Gateway.
-      if (key.startsWith('Gateway/')) controller?.look()
+      if (key.startsWith('Gateway/')) controllers.look()
     },
     onObject: (key) => writer.touched(key),
   })
@@ -57,18 +58,18 @@ export function createCluster(settings: Settings, logger: Logger): Cluster {
       `this replica ${held ? 'writes' : 'does not write'} status`,
     )
     if (held) writer.refresh()
-    controller?.look()
+    controllers.look()
   }
   let state: PipelineState = {}
-  const update = (): void => writer.update(clusterStatuses(state, controller?.enforced()))
-  const controller = startMeshController(settings, {
+  const update = (): void => writer.update(clusterStatuses(state, controllers.findings()))
+  const controllers = startControllers(settings, {
     ...{ client, source, onWarning, mayWrite },
-    onEnforced: update,
+    onChange: update,
   })
   let lease: Lease | undefined
   const leave = async (): Promise<void> => {
     isWriter = false
-    for (const part of [source, controller, writer, lease]) await part?.close()
+    for (const part of [source, controllers, writer, lease]) await part?.close()
   }
   return {
     provider: {
@@ -78,11 +79,11 @@ export function createCluster(settings: Settings, logger: Logger): Cluster {
       },
       close: onceWithin(LEAVE_WITHIN, leave),
     },
-    ...(controller && { mesh: controller }),
+    ...(controllers.mesh && { mesh: controllers.mesh }),
     onRun: (now) => {
       state = now
+      controllers.onRun(now)
       update()
-      controller?.onRun(now)
     },
   }
 }

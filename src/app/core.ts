@@ -218,6 +218,7 @@ function translatorOf(
     ...relayKeys,
     ...meshOf(settings),
     isCluster: settings.kubernetes,
+    provisions: settings.provision,
     ...(settings.given.has('sharedEnvoys') && { sharesEnvoys: settings.sharedEnvoys }),
     ...(tenancy && { tenancy }),
   })

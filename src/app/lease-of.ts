@@ -1,6 +1,6 @@
 // Reads from the environment which Lease the replicas share, and who this one is.
 
-import { randomUUID } from 'node:crypto'
+import { hash, randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { Settings } from '../settings.js'
 
@@ -31,3 +31,13 @@ export const leaseOf = (environment: Settings['environment']) => ({
  */
 export const leaseIdentity = (environment: Settings['environment']): string =>
   environment['POD_NAME'] || `${hostname()}_${randomUUID()}`
+
+/**
+ * Returns the value of the label of what Gatehouse creates: the name of the Lease, which replicas share. A label may have
+ * 63 characters.
+ */
+export function releaseLabel({ environment }: Settings): string {
+  const { namespace, name } = leaseOf(environment)
+  const text = `${namespace}.${name}`
+  return text.length <= 63 ? text : `${text.slice(0, 46)}-${hash('sha256', text).slice(0, 16)}`
+}

@@ -1,6 +1,5 @@
 // Wires the controller of a mesh: what it reads, what it applies, and where it is stopped.
 
-import { hash } from 'node:crypto'
 import type { Enforcement } from '../controller/enforcement.js'
 import { Enforcer, type EnforcerDeps } from '../controller/enforcer.js'
 import { MESHES } from '../controller/meshes.js'
@@ -19,7 +18,7 @@ import { labelOf } from '../resources/kubernetes/wanted-object.js'
 import type { Settings } from '../settings.js'
 import { createEnforcementEvents } from './enforcement-events.js'
 import { targetsOf } from './export-targets.js'
-import { leaseOf } from './lease-of.js'
+import { leaseOf, releaseLabel } from './lease-of.js'
 import { createOpenPathsOf } from './open-paths-of.js'
 import type { PipelineState } from './pipeline.js'
 import { startProbeSecret } from './probe-secret.js'
@@ -60,7 +59,7 @@ export function startMeshController(
   const mesh = exportTo(targets.value)
   const secret = startProbeSecret({ ...deps, ...probeSecretName(settings) })
   const probes = createProbeSigns(() => secret.current(), Date.now)
-  const label = [`${settings.apiGroup}/controller`, labelValue(settings)] as const
+  const label = [`${settings.apiGroup}/controller`, releaseLabel(settings)] as const
   const read = [...new Set([...kinds, ...suspects])]
   const mirror = startMirror(client, read, settings.namespace, () => controller.look())
   const gatewayOf = (gateway: GatewayName) =>
@@ -138,10 +137,3 @@ function probeSecretName({ environment }: Settings) {
 
 /** Kinds whose problems hide no policy, no route and no Gateway. */
 const HARMLESS: ReadonlySet<string> = new Set(['Secret', 'ConfigMap', 'Service', 'EndpointSlice'])
-
-/** Value of the label: the name of the Lease, which replicas share. A label may have 63 characters. */
-function labelValue({ environment }: Settings): string {
-  const { namespace, name } = leaseOf(environment)
-  const text = `${namespace}.${name}`
-  return text.length <= 63 ? text : `${text.slice(0, 46)}-${hash('sha256', text).slice(0, 16)}`
-}

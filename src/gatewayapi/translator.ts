@@ -10,6 +10,7 @@ import type { Destination } from '../ir/destination.js'
 import type { Certificate, Ir } from '../ir/ir.js'
 import type { MeshRoute } from '../ir/mesh-route.js'
 import type { ProcEntry } from '../ir/proc-entry.js'
+import type { ProvisionedGateway } from '../ir/provisioned-gateway.js'
 import type { RemoteState, WantedDocument } from '../ir/remote-target.js'
 import type { NameState } from '../ir/resolved-name.js'
 import type { ResourceStatus } from '../ir/status.js'
@@ -48,6 +49,8 @@ export interface Translation {
   readonly ownAddresses: readonly string[]
   /** Number of HTTPRoutes attached to each listener. */
   readonly attachedRoutes: AttachedRoutes
+  /** The Gateways whose Envoys Gatehouse creates; absent: it creates none. */
+  readonly provisioned?: readonly ProvisionedGateway[]
   /** The mesh's HTTPRoutes that policies protect; absent: Gatehouse serves the Gateways itself. */
   readonly mesh?: readonly MeshRoute[]
 }
@@ -128,6 +131,9 @@ function* translateAll(context: Context, kept: Kept, resources: Resources): Work
     names: wantedNames(context, kept.namesOf(ir.destinations)),
     ownAddresses: ownServiceAddresses(context),
     attachedRoutes: isMesh ? new Map() : sumAttached(chunks.map(({ attached }) => attached)),
+    ...(context.options.provisions === true && {
+      provisioned: gateways.flatMap((gateway) => gateway.provisioned ?? []),
+    }),
     ...(isMesh ? { mesh: concat(chunks.map(({ mesh }) => mesh)) } : {}),
   }
 }

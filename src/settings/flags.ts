@@ -6,6 +6,7 @@ import { EXPLAIN_FLAGS } from './explain-flags.js'
 import { type Flag, many, one, oneOr, onOff } from './flag.js'
 import { LOG_FLAGS } from './log-flags.js'
 import { MESH_FLAGS } from './mesh-flags.js'
+import { PROVISION_FLAGS } from './provision-flags.js'
 import {
   readAllowedAddress,
   readBindHost,
@@ -61,6 +62,7 @@ export const FLAGS = {
     meaning:
       'an address outside the public internet at which hosts of relay.clientMetadataHosts may be (--allow-address does not apply to them); repeatable',
   }),
+  ...PROVISION_FLAGS,
   sharedEnvoys: onOff({
     commands: ['serve'],
     meaning:
@@ -231,7 +233,7 @@ export const FLAGS = {
     value: 'ADDRESS',
     commands: ['serve', 'translate', 'bootstrap'],
     meaning:
-      'where Envoy reaches Gatehouse; default the address of --grpc (serve: with --kubernetes and --for alone, which need it)',
+      'where Envoy reaches Gatehouse; default the address of --grpc (serve: with --kubernetes and either --for or --provision alone, which need it)',
   }),
   port: one(readInteger(0, 65_535), {
     value: 'N',

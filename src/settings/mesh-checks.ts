@@ -24,12 +24,12 @@ export function meshChecks({
 
 /** Returns what is wrong with the flags of serve. Requires --for with --route-key: else route names of a mesh would match entries made for Gatehouse's own routes. */
 export function servedMeshChecks(flags: FlagValues): readonly string[] {
-  const { for: mesh, routeKey, connect, kubernetes } = flags
+  const { for: mesh, routeKey, connect, kubernetes, provision } = flags
   if (mesh === 'envoy')
     return ['--for envoy belongs to translate: serve answers such an Envoy without it']
   const isController = kubernetes && mesh !== undefined
-  if (connect !== undefined && !isController)
-    return ['--connect belongs to --kubernetes with --for envoy-gateway or istio']
+  if (connect !== undefined && !isController && !provision)
+    return ['--connect belongs to --kubernetes with --for envoy-gateway or istio, or --provision']
   const problem = isController ? controllerProblem(flags) : undefined
   if (problem !== undefined) return [problem]
   return routeKey !== undefined && mesh !== routeKey

@@ -115,6 +115,17 @@ describe('an API server', () => {
     await eventually(() => api.call('GET', '/apis/policy.gatehouse.dev/v1alpha1/proxypolicies'))
   })
 
+  test('takes what the chart makes for Envoys that Gatehouse creates', async () => {
+    const values = { envoys: { provision: true, gateways: ENVOYS } }
+    expect(lint(values)).toMatchObject({ status: 0 })
+    for (const object of render({
+      ...values,
+      fullnameOverride: 'other',
+      'gatewayClass.name': 'other',
+    }))
+      await create(api, object, true)
+  })
+
   test('takes the objects of docs/kubernetes.md', async () => {
     const text = readFileSync(join(ROOT, 'docs/kubernetes.md'), 'utf8')
     const objects = [...text.matchAll(/```yaml\n([\s\S]*?)```/g)]
@@ -227,6 +238,32 @@ describe('the chart', () => {
     )
   })
 
+  test('passes the settings of Envoys that Gatehouse creates to it by parameters of the GatewayClass', () => {
+    const envoy = { image: 'registry.example/envoy:2', resources: { limits: { cpu: 2 } } }
+    const objects = render({ envoys: { provision: true, serviceType: 'ClusterIP' }, envoy })
+    const { spec, metadata } = find(objects, 'ProxyParameters', 'gatehouse')
+    expect(spec).toMatchObject({
+      envoys: {
+        ...{ image: 'registry.example/envoy:2', serviceType: 'ClusterIP', replicas: 2 },
+        resources: { limits: { cpu: '2', memory: '1Gi' } },
+      },
+    })
+    expect(find(objects, 'GatewayClass', 'gatehouse').spec).toMatchObject({
+      parametersRef: { kind: 'ProxyParameters', name: 'gatehouse', namespace: metadata.namespace },
+    })
+    const { args = [] } = containerNamed(objects, 'gatehouse')
+    expect(args).toContain('--provision')
+    expect(args.join(' ')).toMatch(/--connect=gatehouse\.\w+\.svc\.cluster\.local:18000/)
+  })
+
+  test('allows Gatehouse to create Deployments only where it creates Envoys', () => {
+    const rulesOf = (values: object): string =>
+      JSON.stringify(objectsOfKind(render({ ...values }), 'ClusterRole'))
+    expect(rulesOf({})).not.toMatch(/deployments|"(create|patch|delete)"/)
+    expect(rulesOf({ envoys: { provision: false } })).toBe(rulesOf({}))
+    expect(rulesOf({ envoys: { provision: true } })).toContain('deployments')
+  })
+
   test('lets an annotation of a value win over its own', () => {
     const { stdout } = template({ podAnnotations: { 'prometheus.io/scrape': 'false' } })
     expect(stdout.match(/prometheus.io\/scrape: .*/g)).toEqual(['prometheus.io/scrape: "false"'])
@@ -238,6 +275,10 @@ describe('the chart', () => {
     [{ envoys: ENVOYS, tls: { secretName: 'server' } }, /tls.clientSecretName/],
     [{ tls: { clientSecretName: 'client' } }, /the gRPC address has no TLS/],
     [{ envoys: ENVOYS, mode: 'sidecar' }, /envoys are of mode central/],
+    [{ envoys: { provison: true } }, /provison/],
+    [{ envoys: { provision: true }, mode: 'sidecar' }, /expected mode central/],
+    [{ envoys: { provision: true }, mesh: 'envoy-gateway' }, /neither mesh/],
+    [{ envoys: { provision: true }, namespaces: ['shop'] }, /the release's namespace/],
     [
       { envoys: ['a/b-c', 'a-b/c'].map((gateway) => ({ ...ENVOYS[0], gateway })) },
       /those of a\/b-c and of a-b\/c would both be called gatehouse-a-b-c/,
@@ -255,6 +296,9 @@ describe('the chart', () => {
     expect(stderr).toMatch(reason)
   })
 })
+
+const objectsOfKind = (objects: readonly AnyObject[], kind: string): readonly AnyObject[] =>
+  objects.filter((each) => each.kind === kind)
 
 interface PodSpec {
   readonly containers: readonly { readonly securityContext: object }[]

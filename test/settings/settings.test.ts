@@ -211,6 +211,20 @@ describe('commands', () => {
     expect(wrongOf('serve --kubernetes --connect a:1')[0]).toContain('--connect belongs to')
   })
 
+  test.each([
+    ['serve --resources x --provision', '--provision belongs to --kubernetes'],
+    ['serve --kubernetes --provision', '--provision needs --connect'],
+    ['serve --kubernetes --provision --connect unix:/s', 'expected HOST:PORT'],
+    ['serve --kubernetes --provision --connect a:1 --for istio', '--for has it serve none'],
+  ])(
+    '%s is wrong: Envoys are created in a cluster, and must know where to connect',
+    (line, why) => {
+      expect(wrongOf(line).join()).toContain(why)
+      const whole = settingsOf('serve --kubernetes --provision --connect a:1')
+      expect(whole).toMatchObject({ provision: true, connect: { host: 'a', port: 1 } })
+    },
+  )
+
   test('bootstrap reads a Gateway and where to connect', () => {
     expect(settingsOf('bootstrap --gateway ns/gw --connect unix:/s')).toMatchObject({
       gateway: { namespace: 'ns', name: 'gw' },

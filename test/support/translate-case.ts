@@ -31,7 +31,7 @@ interface Setting {
   /** Keys of relays without a keyRef; absent: there are none. */
   readonly relayKeys?: RelayKeys
   /** Parts of the output to compare; everything if absent. */
-  readonly show?: readonly (keyof Ir | 'wanted' | 'names' | 'status')[]
+  readonly show?: readonly (keyof Ir | 'wanted' | 'names' | 'provisioned' | 'status')[]
 }
 
 export const OPTIONS: TranslatorOptions = {
@@ -82,9 +82,13 @@ export function translateCase(input: string): TranslatedCase {
     }),
   )
   const known = new Map(Object.entries(setting.names ?? {}))
-  const { ir, wanted: all, names, statuses } = translator.translate(resources, remote, known)
+  const translation = translator.translate(resources, remote, known)
+  const { ir, wanted: all, names, statuses, provisioned = [] } = translation
   const status = statuses.filter((one) => own.has(nameOf(one))).flatMap(statusLines)
-  return { ir, shown: withPlaceholders(shown({ ...ir, wanted: all, names, status }, setting)) }
+  return {
+    ir,
+    shown: withPlaceholders(shown({ ...ir, wanted: all, names, provisioned, status }, setting)),
+  }
 }
 
 function splitSetting(input: string): { readonly setting: Setting; readonly documents: string } {

@@ -12,6 +12,7 @@ import { isHostname } from '../world/hostnames.js'
 import { keyIn, keyOf } from '../world/world.js'
 import type { GatewayResource } from './listeners.js'
 import { envoyServiceOf, parametersOfClass, parametersOfGateway } from './parameters.js'
+import { provisionedName } from './provisioned-name.js'
 
 /** The addresses of a Gateway, and conditions about them. */
 export interface GatewayAddresses {
@@ -108,18 +109,35 @@ interface EnvoyServices {
   readonly notes: readonly string[]
 }
 
+/** Returns the Services by hand, else the one that Gatehouse creates. */
+function envoyServices(context: Context, gateway: GatewayResource): EnvoyServices {
+  const byHand = servicesByHand(context, gateway)
+  if (context.options.provisions !== true || isKnown(byHand)) return byHand
+  const key = keyIn(gateway.metadata.namespace, provisionedName(gateway))
+  const service = context.reader.read('services', key)
+  return { services: service === undefined ? [] : [service], notes: [] }
+}
+
+/** Whether a Service was named for the Envoys, even if it does not exist. */
+const isKnown = ({ services, notes }: EnvoyServices): boolean => services.length + notes.length > 0
+
+/** Whether others run the Envoys of the Gateway. */
+export const hasEnvoysByHand = (context: Context, gateway: GatewayResource): boolean =>
+  isKnown(servicesByHand(context, gateway))
+
 /**
  * Returns the Services from the first source that names any: the Gateway's ProxyParameters, labels with the Gateway's
- * name, labels with its class, the ProxyParameters of the class.
+ * name, labels with its class, the ProxyParameters of the class. The one that Gatehouse creates is not among them.
  */
-function envoyServices(context: Context, gateway: GatewayResource): EnvoyServices {
+function servicesByHand(context: Context, gateway: GatewayResource): EnvoyServices {
   const { namespace, name } = gateway.metadata
   const ofGateway = envoyServiceOf(context, parametersOfGateway(gateway))
   if (ofGateway !== undefined) return named(context, ofGateway)
   const { reader } = context
   const labelled = (key: string, trusted: readonly (string | undefined)[]) =>
-    (reader.read('envoyServices', key) ?? []).filter((service) =>
-      isTrusted(context, service, trusted),
+    (reader.read('envoyServices', key) ?? []).filter(
+      (service) =>
+        isTrusted(context, service, trusted) && !isProvisioned(context, gateway, service),
     )
   const own = labelled(keyIn(namespace, name), [namespace, ownNamespace(context)])
   if (own.length > 0) return { services: own, notes: [] }
@@ -129,6 +147,15 @@ function envoyServices(context: Context, gateway: GatewayResource): EnvoyService
   const ofClass = envoyServiceOf(context, parametersOfClass(context, gateway))
   return ofClass === undefined ? { services: [], notes: [] } : named(context, ofClass)
 }
+
+const isProvisioned = (
+  { options }: Context,
+  gateway: GatewayResource,
+  { metadata }: Resource<ServiceSpec>,
+): boolean =>
+  options.provisions === true &&
+  metadata.namespace === gateway.metadata.namespace &&
+  metadata.name === provisionedName(gateway)
 
 function named(context: Context, key: string): EnvoyServices {
   const service = context.reader.read('services', key)

@@ -1,5 +1,6 @@
 // Translates Gateways into listeners, and builds the status of Gateways and GatewayClasses.
 
+import type { ProvisionedGateway } from '../../ir/provisioned-gateway.js'
 import type { Condition, ResourceStatus } from '../../ir/status.js'
 import type { GatewayClassSpec } from '../../resources/kinds/gateway-class.js'
 import type { Resource } from '../../resources/kinds/resources.js'
@@ -15,7 +16,8 @@ import {
 import { allowsInsecure } from './client-validation.js'
 import { translateListeners } from './listener-sets.js'
 import { type GatewayResource, isOfSet, isRefusing, type TranslatedListener } from './listeners.js'
-import { parametersProblem } from './parameters.js'
+import { gatewayParametersProblem, parametersProblem } from './parameters.js'
+import { provisioned } from './provisioned.js'
 
 /** A translated Gateway. */
 export interface TranslatedGateway {
@@ -23,6 +25,8 @@ export interface TranslatedGateway {
   readonly gateway: GatewayResource
   /** Those of the Gateway, then those of its ListenerSets. */
   readonly listeners: readonly TranslatedListener[]
+  /** Absent: Gatehouse does not create its Envoys. */
+  readonly provisioned?: ProvisionedGateway
   /** What its Envoys present to backends with TLS; absent: nothing. */
   readonly clientCertificate?: ClientCertificate
   readonly status: ResourceStatus
@@ -43,11 +47,13 @@ export const translateGateway = (
     if (isForeign(own, gatewayClass)) return 'foreign'
     const listeners = translateListeners(own, gateway)
     const clientCertificate = clientCertificateOf(own, gateway)
+    const infrastructure = provisioned(own, gateway, listeners)
     return {
       key: keyOf(gateway),
       gateway,
       listeners,
       ...(clientCertificate === undefined ? {} : { clientCertificate }),
+      ...(infrastructure === undefined ? {} : { provisioned: infrastructure }),
       status: gatewayStatus(own, gateway, listeners),
     }
   })
@@ -75,6 +81,7 @@ export function gatewayStatus(
   const status = statusOf(gateway, [
     ...gatewayConditions(gateway, listeners, {
       ...found,
+      ignored: unusedInfrastructure(context, gateway),
       unsupported: invalidParameters(context, gateway) ?? found.unsupported,
     }),
     ...clientCertificateCondition(clientCertificateOf(context, gateway), listeners),
@@ -107,17 +114,20 @@ const INSECURE = isTrue(
 type Replacing = Pick<GatewayAddresses, 'unusable' | 'notes'> & {
   /** Replaces Accepted=True. */
   readonly unsupported: Condition | undefined
+  /** Fields that have no effect. */
+  readonly ignored: readonly string[]
 }
 
 function gatewayConditions(
   gateway: GatewayResource,
   listeners: readonly TranslatedListener[],
-  { unsupported, unusable, notes }: Replacing,
+  { unsupported, unusable, notes, ignored: unused }: Replacing,
 ): readonly Condition[] {
   const bad = listeners.filter(({ isProgrammed }) => !isProgrammed).map(({ spec }) => spec.name)
   // Unknown TLS fields make their HTTPS listeners invalid; all others are ignored and reported here.
   const ignored = gateway.unsupported.filter((field) => !isRefusing(gateway, field))
-  const note = unsupportedNote([...ignored, ...(concernsNobody(gateway) ? ['spec.tls'] : [])])
+  const tls = concernsNobody(gateway) ? ['spec.tls'] : []
+  const note = unsupportedNote([...ignored, ...unused, ...tls])
   const isProgrammed = bad.length < listeners.length
   const accepted =
     bad.length === 0
@@ -138,11 +148,18 @@ function gatewayConditions(
 const concernsNobody = ({ spec }: GatewayResource): boolean =>
   spec.tls?.frontend !== undefined && !spec.listeners.some(({ protocol }) => protocol === 'HTTPS')
 
+/** Returns the fields for objects that Gatehouse creates, where it creates none. */
+function unusedInfrastructure({ options }: Context, { spec }: GatewayResource): readonly string[] {
+  if (options.provisions === true) return []
+  const { labels, annotations } = spec.infrastructure ?? {}
+  return Object.entries({ labels, annotations }).flatMap(([member, value]) =>
+    value === undefined ? [] : [`spec.infrastructure.${member}`],
+  )
+}
+
 /** Reports unusable parameters. The listeners and the defaults stay in force (decision 22). */
 function invalidParameters(context: Context, gateway: GatewayResource): Condition | undefined {
-  const ref = gateway.spec.infrastructure?.parametersRef
-  if (ref === undefined) return undefined
-  const problem = parametersProblem(context, { ...ref, namespace: gateway.metadata.namespace })
+  const problem = gatewayParametersProblem(context, gateway)
   return problem === undefined
     ? undefined
     : isFalse(

@@ -42,11 +42,8 @@ export function envoyServiceOf(
   context: Context,
   ref: ParametersRef | undefined,
 ): string | undefined {
-  if (ref === undefined || parametersProblem(context, ref) !== undefined) return undefined
-  const namespace = ref.namespace ?? 'default'
-  const parameters = context.reader.read('proxyParameters', keyIn(namespace, ref.name))
-  const service = parameters?.spec.envoys?.serviceName
-  return service === undefined ? undefined : keyIn(namespace, service)
+  const { serviceName } = envoysOf(context, ref)
+  return serviceName === undefined ? undefined : keyIn(ref?.namespace ?? 'default', serviceName)
 }
 
 /** Returns the limits of the Gateway's ProxyParameters, else of its GatewayClass's, else the defaults. */
@@ -124,6 +121,33 @@ export function parametersProblem(context: Context, ref: ParametersRef): string 
     ? undefined
     : `ProxyParameters ${key} is not valid`
 }
+
+/** Returns why the parametersRef of a Gateway itself cannot be used; undefined: it can. */
+export function gatewayParametersProblem(
+  context: Context,
+  gateway: GatewayResource,
+): string | undefined {
+  const ref = parametersOfGateway(gateway)
+  if (ref === undefined) return undefined
+  const problem = parametersProblem(context, ref)
+  if (problem !== undefined) return problem
+  const { image, serviceType } = envoysOf(context, ref)
+  const members = Object.entries({ image, serviceType }).filter(([, value]) => value !== undefined)
+  const names = members.map(([member]) => `envoys.${member}`).join(', ')
+  return names === ''
+    ? undefined
+    : `ProxyParameters ${keyIn(ref.namespace ?? 'default', ref.name)} sets ${names}, which only those of a GatewayClass may`
+}
+
+/** Returns envoys of the ProxyParameters; empty: there is no such object, or it is not valid. */
+export function envoysOf(context: Context, ref: ParametersRef | undefined): EnvoyParameters {
+  if (ref === undefined || parametersProblem(context, ref) !== undefined) return {}
+  const key = keyIn(ref.namespace ?? 'default', ref.name)
+  return context.reader.read('proxyParameters', key)?.spec.envoys ?? {}
+}
+
+/** Settings for the Envoys of a Gateway. */
+export type EnvoyParameters = NonNullable<ProxyParametersSpec['envoys']>
 
 const isParameters = ({ options }: Context, { group, kind }: ParametersRef): boolean =>
   group === options.apiGroup && kind === 'ProxyParameters'

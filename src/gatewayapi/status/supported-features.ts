@@ -46,3 +46,9 @@ export const SUPPORTED_FEATURES: readonly string[] = [
   'ListenerSet',
   'ReferenceGrant',
 ]
+
+/** Names of the features, sorted, if Gatehouse creates the Envoys: `spec.infrastructure` is then in force. */
+export const PROVISION_FEATURES: readonly string[] = [
+  ...SUPPORTED_FEATURES,
+  'GatewayInfrastructure',
+].sort()

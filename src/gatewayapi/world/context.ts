@@ -30,6 +30,8 @@ export interface TranslatorOptions {
   readonly sharesEnvoys?: boolean
   /** Set if a mesh serves the Gateways: their routes then get table entries but no Envoy configuration. */
   readonly mesh?: Mesh
+  /** Whether Gatehouse creates Envoys for Gateways that have none. */
+  readonly provisions?: boolean
   /** Set in a cluster, where tenants must not reach Gatehouse's own addresses; absent: Envoy resolves names. */
   readonly tenancy?: Tenancy
 }

@@ -138,8 +138,8 @@ export const gatewaySpec = unimplemented(
     allowedListeners: allowedListeners
       .optional()
       .meta({ description: 'Which ListenerSets may add listeners; absent: none.', since: '0.2.0' }),
-    infrastructure: unimplemented(
-      z.object({
+    infrastructure: z
+      .object({
         parametersRef: z
           .object({
             group: group().meta({
@@ -157,9 +157,23 @@ export const gatewaySpec = unimplemented(
             description:
               'ProxyParameters for this Gateway, in place of those of its class; requirePolicy of either counts.',
           }),
-      }),
-      ['labels', 'annotations'],
-    )
+        labels: z
+          .record(z.string(), z.string())
+          .optional()
+          .meta({
+            description: 'Labels of the objects that Gatehouse creates for the Gateway.',
+            example: { team: 'shop' },
+            since: '0.2.0',
+          }),
+        annotations: z
+          .record(z.string(), z.string())
+          .optional()
+          .meta({
+            description: 'Annotations of the objects that Gatehouse creates for the Gateway.',
+            example: { 'example.com/internal': 'yes' },
+            since: '0.2.0',
+          }),
+      })
       .optional()
       .meta({ description: "Settings of the Gateway's own Envoys." }),
   }),

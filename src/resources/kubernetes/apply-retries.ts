@@ -13,6 +13,7 @@ interface Failure {
   readonly until: number
 }
 
+/** The pauses of objects that could not be applied. */
 export class ApplyRetries {
   readonly #failures = new Map<string, Failure>()
 

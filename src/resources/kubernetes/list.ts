@@ -6,15 +6,21 @@ import { type KubernetesClient, KubernetesError } from './client.js'
 
 const PAGE = 500
 
+interface Selectors {
+  readonly fieldSelector: string | undefined
+  readonly labelSelector: string | undefined
+}
+
 /** Returns all objects. Rejects (KubernetesError) if a page fails or its continue token expired: then list again. */
 export async function listAll(
   client: KubernetesClient,
   path: string,
-  fieldSelector: string | undefined,
+  { fieldSelector, labelSelector }: Selectors,
 ): Promise<KubernetesListObject<KubernetesObject>> {
   const items: KubernetesObject[] = []
   const query = new URLSearchParams({ limit: String(PAGE) })
   if (fieldSelector !== undefined) query.set('fieldSelector', fieldSelector)
+  if (labelSelector !== undefined) query.set('labelSelector', labelSelector)
   for (;;) {
     const { items: page, metadata } = await client.call('GET', `${path}?${query.toString()}`)
     if (!Array.isArray(page) || !isJsonObject(metadata))

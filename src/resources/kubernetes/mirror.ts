@@ -20,6 +20,8 @@ export interface ObjectMirror {
 export interface MirroredKind extends KindName {
   /** Only objects of this name are mirrored; absent: all. */
   readonly name?: string
+  /** Only objects with this LABEL=VALUE are mirrored; absent: all. */
+  readonly labelSelector?: string
 }
 
 /**
@@ -68,11 +70,12 @@ function watch(
   namespace: string | undefined,
   changed: (change?: Change) => void,
 ): Reflector {
-  const { name } = kind
+  const { name, labelSelector } = kind
   const scope = {
     kind,
     ...(namespace === undefined ? {} : { namespace }),
     ...(name === undefined ? {} : { name }),
+    ...(labelSelector === undefined ? {} : { labelSelector }),
   }
   return startReflector(client, scope, {
     put: (object) => changed((objects) => void objects.set(keyOf(kind.kind, object), object)),

@@ -23,6 +23,7 @@ export interface WantedObjects {
   readonly untouched?: ReadonlySet<string>
 }
 
+/** What a keeper needs. */
 export interface ObjectKeeperDeps<Input extends KeeperInput, Wanted extends WantedObjects> {
   readonly applier: Applier
   readonly mirror: ObjectMirror
@@ -65,6 +66,7 @@ const RETRY = 5_000
 /** Calls of the API server at once. */
 const AT_ONCE = 4
 
+/** Controller of a set of objects: each round compares what is wanted with what is there. */
 export class ObjectKeeper<Input extends KeeperInput, Wanted extends WantedObjects> {
   readonly #deps: ObjectKeeperDeps<Input, Wanted>
   #input: Input | undefined

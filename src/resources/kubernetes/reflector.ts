@@ -15,6 +15,8 @@ export interface ReflectorScope<Named extends KindName = Kind> {
   readonly namespace?: string
   /** Restricts the scope to the object with this name. */
   readonly name?: string
+  /** Restricts the scope to the objects with this LABEL=VALUE. */
+  readonly labelSelector?: string
   /** Treats a forbidden object as absent. */
   readonly isOptional?: true
 }
@@ -149,7 +151,7 @@ interface InformerEvents extends ReflectorEvents {
  */
 function informerOf(
   client: KubernetesClient,
-  { namespace, name }: ReflectorScope<KindName>,
+  { namespace, name, labelSelector }: ReflectorScope<KindName>,
   path: () => KindPath,
   events: InformerEvents,
 ): ListWatch<KubernetesObject> {
@@ -162,9 +164,9 @@ function informerOf(
   const informer = new ListWatch<KubernetesObject>(
     where(),
     watchThere as Watch,
-    () => listAll(client, where(), fieldSelector),
+    () => listAll(client, where(), { fieldSelector, labelSelector }),
     false,
-    undefined,
+    labelSelector,
     fieldSelector,
   )
   const put = (object: KubernetesObject) => events.put(jsonOf(object), path())

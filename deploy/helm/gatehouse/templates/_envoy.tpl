@@ -75,3 +75,36 @@ gateway.networking.k8s.io/gateway-name: {{ $parts._1 }}
 policy.gatehouse.dev/gateway-namespace: {{ $parts._0 }}
 {{- end -}}
 {{- end -}}
+
+{{/* The Envoys of the chart itself, as YAML. */}}
+{{- define "gatehouse.envoysByHand" -}}
+{{- if kindIs "map" .Values.envoys -}}
+{{- toYaml (.Values.envoys.gateways | default list) -}}
+{{- else -}}
+{{- toYaml (.Values.envoys | default list) -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Not empty: Gatehouse creates Envoys. */}}
+{{- define "gatehouse.provisions" -}}
+{{- if kindIs "map" .Values.envoys -}}
+{{- if .Values.envoys.provision -}}
+{{- if or (ne .Values.mode "central") .Values.mesh .Values.tls.secretName -}}
+{{- fail "envoys.provision: expected mode central, and neither mesh nor tls.secretName" -}}
+{{- end -}}
+{{- if and .Values.namespaces (not (has .Release.Namespace .Values.namespaces)) -}}
+{{- fail "envoys.provision: expected the release's namespace among namespaces, as the parameters of its Envoys are there" -}}
+{{- end -}}
+yes
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Requests or limits as ProxyParameters have them; takes a dict with cpu and memory. */}}
+{{- define "gatehouse.amounts" -}}
+{{- range $name := list "cpu" "memory" }}
+{{- with index $ $name }}
+{{ $name }}: {{ toString . | quote }}
+{{- end }}
+{{- end }}
+{{- end -}}

@@ -30,6 +30,10 @@
 - --route-key=envoy-gateway
 - --closed=0.0.0.0:18009
 {{- end }}
+{{- if include "gatehouse.provisions" . }}
+- --provision
+- --connect={{ include "gatehouse.host" . }}:18000
+{{- end }}
 {{- if .Values.requirePolicy }}
 - --require-policy
 {{- end }}

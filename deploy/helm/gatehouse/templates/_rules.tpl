@@ -54,6 +54,18 @@
   resources: [events]
   verbs: [create]
 {{- end }}
+{{- if include "gatehouse.provisions" . }}
+# The Envoys of Gateways, and whether they are ready.
+- apiGroups: [apps]
+  resources: [deployments]
+  verbs: [get, list, watch, create, patch, delete]
+- apiGroups: [""]
+  resources: [serviceaccounts, configmaps]
+  verbs: [get, list, watch, create, patch, delete]
+- apiGroups: [""]
+  resources: [services]
+  verbs: [get, create, patch, delete]
+{{- end }}
 # The ports of backends.
 - apiGroups: [""]
   resources: [services]

@@ -1,0 +1,65 @@
+// The pod of an Envoy that Gatehouse creates: without rights, with probes, and drained before it ends.
+
+import type { ProvisionedGateway } from '../ir/provisioned-gateway.js'
+import type { GatehouseConnection } from '../xds/bootstrap/gatehouse-clusters.js'
+
+/** How long an Envoy keeps serving after it begins to drain, in seconds. */
+const DRAIN_SECONDS = 10
+
+/** Returns the pod's spec. */
+export const podSpec = (
+  { objectName, image, resources }: ProvisionedGateway,
+  { tls }: GatehouseConnection,
+): object => ({
+  serviceAccountName: objectName,
+  // Envoy asks Gatehouse for all it knows, never the API server.
+  automountServiceAccountToken: false,
+  enableServiceLinks: false,
+  terminationGracePeriodSeconds: DRAIN_SECONDS + 15,
+  securityContext: {
+    seccompProfile: { type: 'RuntimeDefault' },
+    // Low ports without a capability.
+    sysctls: [{ name: 'net.ipv4.ip_unprivileged_port_start', value: '0' }],
+  },
+  containers: [
+    {
+      ...{ name: 'envoy', image, command: COMMAND, resources },
+      env: [
+        // Tells Envoys apart in /status and the logs.
+        { name: 'POD_NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
+      ],
+      // Ready when Envoy has its configuration.
+      readinessProbe: {
+        exec: { command: ['perl', '/etc/envoy/admin.pl', 'GET', '/ready'] },
+        periodSeconds: 2,
+        timeoutSeconds: 5,
+      },
+      lifecycle: { preStop: { exec: { command: ['sh', '-c', DRAIN] } } },
+      securityContext: {
+        ...{ runAsNonRoot: true, runAsUser: 101, runAsGroup: 101 },
+        ...{ allowPrivilegeEscalation: false, readOnlyRootFilesystem: true },
+        capabilities: { drop: ['ALL'] },
+      },
+      volumeMounts: [
+        { name: 'bootstrap', mountPath: '/etc/envoy', readOnly: true },
+        { name: 'envoy-admin', mountPath: '/run/envoy' },
+        ...(tls === undefined
+          ? []
+          : [{ name: 'tls', mountPath: '/etc/gatehouse/tls', readOnly: true }]),
+      ],
+    },
+  ],
+  volumes: [
+    { name: 'bootstrap', configMap: { name: objectName } },
+    { name: 'envoy-admin', emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } },
+  ],
+})
+
+const COMMAND: readonly string[] = [
+  'envoy',
+  ...['--config-path', '/etc/envoy/bootstrap.yaml'],
+  ...['--service-node', '$(POD_NAME)', '--disable-hot-restart'],
+]
+
+/** Clients are sent away first (connection: close, GOAWAY), and served until they have gone. */
+const DRAIN = `perl /etc/envoy/admin.pl POST /healthcheck/fail; sleep ${DRAIN_SECONDS}`
