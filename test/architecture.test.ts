@@ -148,6 +148,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   'extproc/webhook': [
     'extproc/stream',
+    'incremental',
     'mcp',
     'llm/text',
     'json',

@@ -13,7 +13,7 @@ import { HeaderNames } from './header-names.js'
 import { compilePaths } from './path-check.js'
 import { type CompiledProvider, type CompiledProviders, countUses, providerOf } from './provider.js'
 import { DEFAULT_REMEMBERED_TOKENS } from './token-memory.js'
-import { type CompiledValues, compileValues } from './values-for-envoy.js'
+import { type CompiledValues, compileExpressions, compileValues } from './values-for-envoy.js'
 
 /** Compiled entries by key. */
 export interface AuthzTable {
@@ -108,6 +108,7 @@ function* compileOne(entry: AuthzEntry, known: CompiledProviders): Work<Compiled
   const rules = entry.authorization && (yield* compileRules(entry.authorization))
   const all = rules === undefined ? [] : allRules(rules)
   const readsMcp = all.some((rule) => rule.reads.roots.has('mcp'))
+  yield* compileExpressions(entry)
   const values = compileValues(entry)
   const reads = [...all, ...(values?.all ?? [])].map((expression) => expression.reads)
   return {

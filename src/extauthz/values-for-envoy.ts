@@ -5,9 +5,11 @@ import { hash } from 'node:crypto'
 import type { Attributes } from '../cel/attributes.js'
 import type { Budget } from '../cel/budget.js'
 import { compileValue, RULE_VARIABLES, type ValueExpression } from '../cel/value.js'
+import { memo } from '../incremental/memo.js'
 import type { AuthzEntry } from '../ir/authz-entry.js'
 import { limitName } from '../ir/names.js'
-import type { HeaderExpression } from '../ir/transformation.js'
+import type { HeaderExpression, LimitKey } from '../ir/transformation.js'
+import type { Work } from '../turns.js'
 
 /** Compiled expressions for headers and limit keys. */
 export interface CompiledValues {
@@ -44,30 +46,48 @@ export interface ValuesForEnvoy {
   readonly responseSet: readonly Field[]
 }
 
+const compiledOf = memo(({ expression }: HeaderExpression | LimitKey) =>
+  compileValue(expression, RULE_VARIABLES),
+)
+
+type WithValues = Pick<AuthzEntry, 'limitKeys' | 'transformation'>
+
+/** Compiles the expressions one by one, so that compileValues() need not do it at once. */
+export function* compileExpressions({ limitKeys = [], transformation }: WithValues): Work<void> {
+  const { request, response } = transformation ?? NOTHING
+  for (const one of [...limitKeys, ...request.set, ...request.add, ...response.set]) {
+    compiledOf(one)
+    yield
+  }
+}
+
 /** undefined: the route has neither limit keys nor a transformation. */
 export function compileValues({
   limitKeys = [],
   transformation,
-}: Pick<AuthzEntry, 'limitKeys' | 'transformation'>): CompiledValues | undefined {
+}: WithValues): CompiledValues | undefined {
   if (limitKeys.length === 0 && transformation === undefined) return undefined
   const { request, response } = transformation ?? NOTHING
   let isBroken = false
   const all: ValueExpression[] = []
-  const compiled = (list: readonly HeaderExpression[]): readonly Named[] =>
-    list.flatMap(({ name, expression }) => {
-      const value = compileValue(expression, RULE_VARIABLES)
+  const compiled = <One extends HeaderExpression | LimitKey>(
+    list: readonly One[],
+    nameOf: (one: One) => string,
+  ): readonly Named[] =>
+    list.flatMap((one) => {
+      const value = compiledOf(one)
       if (!value.ok) isBroken = true
       else all.push(value.value)
-      return value.ok ? [{ name, expression: value.value }] : []
+      return value.ok ? [{ name: nameOf(one), expression: value.value }] : []
     })
+  const headers = (list: readonly HeaderExpression[]): readonly Named[] =>
+    compiled(list, ({ name }) => name)
   const parts = {
-    limitKeys: compiled(
-      limitKeys.map(({ index, expression }) => ({ name: limitName(index), expression })),
-    ),
-    requestSet: compiled(request.set),
-    requestAdd: compiled(request.add),
+    limitKeys: compiled(limitKeys, ({ index }) => limitName(index)),
+    requestSet: headers(request.set),
+    requestAdd: headers(request.add),
     requestRemove: request.remove,
-    responseSet: compiled(response.set),
+    responseSet: headers(response.set),
   }
   return { ...parts, all, readTokenAlone: all.every(readsToken), isBroken }
 }

@@ -18,6 +18,7 @@ import type { CompiledLists } from './lists/lists-processor.js'
 import type { McpGuard, McpGuardAudit } from './mcp/mcp-guard.js'
 import {
   compileAudited,
+  compileExpressions,
   compileGuard,
   compileGuardAudit,
   compileWebhooks,
@@ -60,6 +61,7 @@ export const buildProcTable = (...inputs: Parameters<typeof procTableWork>): Pro
   atOnce(procTableWork(...inputs))
 
 function* compile(entry: ProcEntry): Work<CompiledProcEntry> {
+  if ('request' in entry) yield* compileExpressions(entry)
   switch (entry.type) {
     case 'guard':
       return compileGuard(entry)

@@ -18,7 +18,7 @@ import type { Resources } from '../resources/kinds/resources.js'
 import { atOnce, type Work } from '../turns.js'
 import { ownServiceAddresses, ownServiceHost } from './backends/address-rules.js'
 import { type TranslatedGateway, translateGateway } from './listeners/gateways.js'
-import { checkRulesOf } from './policies/policies.js'
+import { checkExpressions } from './policies/policies.js'
 import { buildGateways, certificatesOf } from './routes/ir-listeners.js'
 import { createPlacements, type Placements } from './routes/placements.js'
 import {
@@ -112,7 +112,7 @@ const createLists = () => ({
 })
 
 function* translateAll(context: Context, kept: Kept, resources: Resources): Work<Translation> {
-  yield* checkRulesOf(context, resources.proxyPolicies)
+  yield* checkExpressions(context, resources.proxyPolicies)
   const gateways = resources.gateways
     .flatMap((gateway) => ownGateway(context, keyOf(gateway)))
     .sort((a, b) => olderFirst(a.gateway, b.gateway))

@@ -5,6 +5,7 @@ import type * as cryptoType from 'node:crypto'
 import type * as protobufType from '@bufbuild/protobuf'
 import { describe, expect, test, vi } from 'vitest'
 import type * as ruleType from '../../src/cel/rule.js'
+import type * as valueType from '../../src/cel/value.js'
 import { createTranslator } from '../../src/gatewayapi/translator.js'
 import type { DecodedResource } from '../../src/resources/decode/decode.js'
 import { collectResources } from '../../src/resources/decode/resource-set.js'
@@ -55,6 +56,15 @@ vi.mock('../../src/rules/compile-rules.js', async (original) => {
     return rules.compileRules(...args)
   }
   return { ...rules, compileRules }
+})
+
+vi.mock('../../src/cel/value.js', async (original) => {
+  const value = await original<typeof valueType>()
+  const compileValue: typeof value.compileValue = (...args) => {
+    done.expressions += 1
+    return value.compileValue(...args)
+  }
+  return { ...value, compileValue }
 })
 
 vi.mock('../../src/cel/rule.js', async (original) => {
@@ -214,4 +224,49 @@ test('a policy with hundreds of rules is checked and compiled one rule at a time
   expect(value.authzTable.get(translated.value.ir.authz[0]?.key ?? '')?.rules?.allow).toHaveLength(
     rules.length,
   )
+})
+
+test('headers and keys of limits are checked and compiled one expression at a time', () => {
+  const headers = (what: string, count: number) =>
+    Object.fromEntries(
+      Array.from({ length: count }, (_, index) => [
+        `x-${what}-${String(index)}`,
+        `jwt.sub + "${what}${String(index)}"`,
+      ]),
+    )
+  const webhooks = ['one', 'two'].map((name) => ({
+    webhook: { backendRef: backendRef('backend-0'), headers: headers(name, 60) },
+  }))
+  const { resources } = collectResources([
+    watched(gateway([8080])),
+    ...documents(() => 'one.example').slice(0, 2),
+    watched(
+      policy('values', 'HTTPRoute', 'route-0', {
+        ...tokensFor('audience'),
+        rateLimit: {
+          local: [0, 1].map((index) => ({
+            ...{ requests: 1, per: '1m', key: `jwt.sub + "${String(index)}"` },
+          })),
+        },
+        transformation: {
+          request: { set: headers('set', 16), add: headers('add', 16) },
+          response: { set: headers('answer', 16) },
+        },
+      }),
+    ),
+    watched({
+      apiVersion: `${API_GROUP}/v1alpha1`,
+      kind: 'ProxyPolicy',
+      metadata: { name: 'guard' },
+      spec: {
+        targetRefs: [{ group: 'gateway.networking.k8s.io', kind: 'HTTPRoute', name: 'route-0' }],
+        backend: { ai: { promptGuard: { request: webhooks } } },
+      },
+    }),
+  ])
+  done.expressions = 0
+  const translated = measured(createTranslator(OPTIONS).translationWork(resources, new Map()))
+  expect([done.expressions, translated.longest.expressions]).toEqual([2 + 3 * 16 + 2 * 60, 1])
+  const { longest } = measured(snapshotWork(translated.value.ir, XDS))
+  expect([done.expressions, longest.expressions]).toEqual([2 * (2 + 3 * 16 + 2 * 60), 1])
 })

@@ -1,6 +1,7 @@
 // Compiles the header expressions of a guard's webhooks.
 
 import { compileValue, type ValueExpression } from '../../cel/value.js'
+import { memo } from '../../incremental/memo.js'
 import type { PolicySource } from '../../ir/policy-source.js'
 import type {
   GuardAuditEntry,
@@ -10,6 +11,7 @@ import type {
   Webhook,
 } from '../../ir/proc-entry.js'
 import type { Inspects } from '../../llm/text/found-text.js'
+import type { Work } from '../../turns.js'
 
 /** The table entry of a guarded route. */
 export interface Guard {
@@ -118,11 +120,25 @@ const placed = (
   ...compileWebhook(webhook),
 })
 
+const compiledOf = memo(({ expression }: Webhook['headers'][number]) => compileValue(expression))
+
+/** Compiles the expressions of webhooks one by one, so that compileWebhook() need not do it at once. */
+export function* compileExpressions({ request, response }: Webhooks): Work<void> {
+  for (const { headers } of [...request, ...response])
+    for (const header of headers) {
+      compiledOf(header)
+      yield
+    }
+}
+
+type Webhooks = Pick<GuardEntry, 'request' | 'response'>
+
 /** Compiles a webhook. Throws if an expression does not compile. */
 export function compileWebhook(webhook: Webhook): CompiledWebhook {
   const { host, pathname: path } = new URL(webhook.target.url)
-  const headers = webhook.headers.map(({ name, expression }) => {
-    const compiled = compileValue(expression)
+  const headers = webhook.headers.map((header) => {
+    const { name } = header
+    const compiled = compiledOf(header)
     if (!compiled.ok) throw new Error(`header ${name} of a webhook: ${compiled.error.message}`)
     return { name, expression: compiled.value }
   })

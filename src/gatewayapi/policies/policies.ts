@@ -7,6 +7,7 @@ import { atOnce, type Work } from '../../turns.js'
 import { type Context, query, queryWork } from '../world/context.js'
 import { keyOf } from '../world/world.js'
 import { type AuthorizationSpec, type CheckedRules, checkRules } from './authorization.js'
+import { type CheckedValues, checkValues } from './checked-values.js'
 import { type TranslatedJwt, translateJwt } from './jwt-authentication.js'
 import { type PromptGuard, translatePromptGuard } from './prompt-guard.js'
 import { rateLimitProblems } from './rate-limit.js'
@@ -33,15 +34,17 @@ export interface TranslatedPolicy {
   readonly readsMcp: boolean
 }
 
-/** Name of the query about the rules of a policy. */
+/** Names of the queries about the rules of a policy, and about its expressions for values. */
 const RULES = 'rules'
+const VALUES = 'values'
 
-/** Checks the rules of policies in slices, one policy at a time, so that translatePolicy() need not do it at once. */
-export function* checkRulesOf(context: Context, policies: readonly ProxyPolicy[]): Work<void> {
+/** Checks the expressions of policies in slices, one policy at a time, so that translatePolicy() need not do it at once. */
+export function* checkExpressions(context: Context, policies: readonly ProxyPolicy[]): Work<void> {
   for (const policy of policies) {
     const { authorization } = policy.spec.traffic ?? {}
     if (authorization !== undefined)
       yield* queryWork(context, RULES, policy, () => checkRules(authorization))
+    yield* queryWork(context, VALUES, policy, () => checkValues(policy.spec))
     yield
   }
 }
@@ -49,10 +52,14 @@ export function* checkRulesOf(context: Context, policies: readonly ProxyPolicy[]
 const rulesOf = (context: Context, policy: ProxyPolicy, spec: AuthorizationSpec): CheckedRules =>
   query(context, RULES, policy, () => atOnce(checkRules(spec)))
 
+const valuesOf = (context: Context, policy: ProxyPolicy): CheckedValues =>
+  query(context, VALUES, policy, () => atOnce(checkValues(policy.spec)))
+
 /** Translates a policy by itself; memoised. */
 export const translatePolicy = (context: Context, policy: ProxyPolicy): TranslatedPolicy =>
   query(context, 'policy', policy, (own) => {
     const { traffic, backend } = policy.spec
+    const values = valuesOf(own, policy)
     const from = {
       group: own.options.apiGroup,
       kind: 'ProxyPolicy',
@@ -64,12 +71,10 @@ export const translatePolicy = (context: Context, policy: ProxyPolicy): Translat
         ? undefined
         : translateJwt(own, { ...from, name: policy.metadata.name }, spec)
     const guardSpec = backend?.ai?.promptGuard
-    const guard = guardSpec === undefined ? undefined : translatePromptGuard(own, from, guardSpec)
+    const guard = guardSpec && translatePromptGuard(own, from, guardSpec, values)
     const mcpGuardSpec = backend?.mcp?.guard
     const mcpGuard =
-      mcpGuardSpec === undefined
-        ? undefined
-        : translatePromptGuard(own, from, mcpGuardSpec, 'mcp.guard')
+      mcpGuardSpec && translatePromptGuard(own, from, mcpGuardSpec, values, 'mcp.guard')
     const rules = traffic?.authorization && rulesOf(own, policy, traffic.authorization)
     return {
       key: keyOf(policy),
@@ -81,10 +86,10 @@ export const translatePolicy = (context: Context, policy: ProxyPolicy): Translat
         ...policy.spec.targetRefs.flatMap((ref) => targetProblems(policy.spec, ref)),
         ...(jwt?.problems ?? []),
         ...(rules?.problems ?? []),
-        ...(traffic?.rateLimit === undefined ? [] : rateLimitProblems(traffic.rateLimit)),
+        ...(traffic?.rateLimit === undefined ? [] : rateLimitProblems(traffic.rateLimit, values)),
         ...(traffic?.transformation === undefined
           ? []
-          : transformationProblems(traffic.transformation)),
+          : transformationProblems(traffic.transformation, values)),
         ...(guard?.problems ?? []),
         ...(mcpGuard?.problems ?? []),
       ],

@@ -1,13 +1,13 @@
 // Translates backend.ai.promptGuard and backend.mcp.guard into the webhooks that guard a route, or the reasons why they
 // cannot be called (decisions 24 and 26).
 
-import { compileValue } from '../../cel/value.js'
 import { FRAMING_HEADERS } from '../../resources/kinds/guard-webhooks.js'
 import type { ProxyPolicySpec } from '../../resources/kinds/proxy-policy.js'
 import { type Backend, resolveBackend } from '../backends/backends.js'
 import type { Context } from '../world/context.js'
 import { isHeaderName } from '../world/header-modifiers.js'
 import type { Referrer } from '../world/reference-grants.js'
+import type { CheckedValues } from './checked-values.js'
 
 type BackendSpec = NonNullable<ProxyPolicySpec['backend']>
 type PromptGuardSpec = NonNullable<NonNullable<BackendSpec['ai']>['promptGuard']>
@@ -42,6 +42,7 @@ export function translatePromptGuard(
   context: Context,
   from: Referrer,
   { request, response }: PromptGuardSpec | McpGuardSpec,
+  values: CheckedValues,
   /** Name of the field in the messages. */
   field = 'promptGuard',
 ): PromptGuard {
@@ -68,7 +69,9 @@ export function translatePromptGuard(
       ...(backend.ok ? [] : [`${place}: ${backend.error.message}`]),
       ...(phase === 'request' && spec.mode === 'Async' ? [`${place}.mode: ${NO_ASYNC}`] : []),
       ...Object.entries(spec.headers).flatMap(([name, source]) =>
-        headerProblems(name, source).map((problem) => `${place}.headers["${name}"]: ${problem}`),
+        headerProblems(name, values.ofWebhooks.get(source)).map(
+          (problem) => `${place}.headers["${name}"]: ${problem}`,
+        ),
       ),
     ]),
   }
@@ -87,10 +90,9 @@ const NO_ASYNC =
 
 const PSEUDO = new Set([':path', ':method', ':authority'])
 
-function headerProblems(name: string, source: string): readonly string[] {
+function headerProblems(name: string, problem: string | undefined): readonly string[] {
   const lower = name.toLowerCase()
   if (FRAMING_HEADERS.includes(lower)) return ['this header frames the request and cannot be set']
   if (!PSEUDO.has(lower) && !isHeaderName(lower)) return ['this is not a header name']
-  const expression = compileValue(source)
-  return expression.ok ? [] : [expression.error.message]
+  return problem === undefined ? [] : [problem]
 }

@@ -1,9 +1,9 @@
 // Translates traffic.rateLimit into the limits that Envoy counts and the keys that ext_authz computes for them.
 
-import { compileValue, RULE_VARIABLES } from '../../cel/value.js'
 import type { Limits } from '../../ir/route.js'
 import type { LimitKey } from '../../ir/transformation.js'
 import type { ProxyPolicySpec } from '../../resources/kinds/proxy-policy.js'
+import type { CheckedValues } from './checked-values.js'
 
 type RateLimitSpec = NonNullable<NonNullable<ProxyPolicySpec['traffic']>['rateLimit']>
 
@@ -24,10 +24,11 @@ export const translateRateLimit = ({ local }: RateLimitSpec): RateLimit => ({
 })
 
 /** Returns why keys of traffic.rateLimit do not compile. */
-export const rateLimitProblems = ({ local }: RateLimitSpec): readonly string[] =>
-  local.flatMap(({ key }, index) => {
-    const compiled = key === undefined ? undefined : compileValue(key, RULE_VARIABLES)
-    return compiled?.ok === false
-      ? [`rateLimit.local[${index}].key: ${compiled.error.message}`]
-      : []
+export const rateLimitProblems = (
+  { local }: RateLimitSpec,
+  { ofRequests }: CheckedValues,
+): readonly string[] =>
+  local.flatMap(({ key = '' }, index) => {
+    const problem = ofRequests.get(key)
+    return problem === undefined ? [] : [`rateLimit.local[${index}].key: ${problem}`]
   })

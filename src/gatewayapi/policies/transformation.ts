@@ -1,13 +1,13 @@
 // Translates traffic.transformation into the headers that ext_authz sets and removes, and those that Envoy removes from
 // answers.
 
-import { compileValue, RULE_VARIABLES } from '../../cel/value.js'
 import { compareText } from '../../incremental/sorted-list.js'
 import { HOPS_HEADER } from '../../ir/hops.js'
 import type { HeaderExpression, Transformation } from '../../ir/transformation.js'
 import { FRAMING_HEADERS } from '../../resources/kinds/guard-webhooks.js'
 import type { ProxyPolicySpec } from '../../resources/kinds/proxy-policy.js'
 import { isHeaderName } from '../world/header-modifiers.js'
+import type { CheckedValues } from './checked-values.js'
 
 type TransformationSpec = NonNullable<NonNullable<ProxyPolicySpec['traffic']>['transformation']>
 
@@ -47,12 +47,12 @@ const sorted = (names: readonly string[]): readonly string[] =>
   [...new Set(names.map((name) => name.toLowerCase()))].sort(compareText)
 
 /** Returns why headers or expressions of traffic.transformation are not valid. */
-export const transformationProblems = ({
-  request,
-  response,
-}: TransformationSpec): readonly string[] => [
-  ...(request === undefined ? [] : partProblems('request', request)),
-  ...(response === undefined ? [] : partProblems('response', response)),
+export const transformationProblems = (
+  { request, response }: TransformationSpec,
+  values: CheckedValues,
+): readonly string[] => [
+  ...(request === undefined ? [] : partProblems('request', request, values)),
+  ...(response === undefined ? [] : partProblems('response', response, values)),
 ]
 
 interface Part {
@@ -61,7 +61,11 @@ interface Part {
   readonly remove: readonly string[]
 }
 
-function partProblems(part: 'request' | 'response', spec: Part): readonly string[] {
+function partProblems(
+  part: 'request' | 'response',
+  spec: Part,
+  values: CheckedValues,
+): readonly string[] {
   const { set, add = {}, remove } = spec
   const places = [
     ...Object.keys(set).map((name) => ({ name, place: `set["${shown(name)}"]` })),
@@ -84,8 +88,8 @@ function partProblems(part: 'request' | 'response', spec: Part): readonly string
   })
   return [
     ...names,
-    ...valueProblems(`transformation.${part}.set`, set),
-    ...valueProblems(`transformation.${part}.add`, add),
+    ...valueProblems(`transformation.${part}.set`, set, values),
+    ...valueProblems(`transformation.${part}.add`, add, values),
   ]
 }
 
@@ -94,10 +98,11 @@ const shown = (name: string): string => name.replace(/[^\x20-\x7e]/gu, '?')
 const valueProblems = (
   place: string,
   headers: Readonly<Record<string, string>>,
+  { ofRequests }: CheckedValues,
 ): readonly string[] =>
   Object.entries(headers).flatMap(([name, source]) => {
-    const compiled = compileValue(source, RULE_VARIABLES)
-    return compiled.ok ? [] : [`${place}["${shown(name)}"]: ${compiled.error.message}`]
+    const problem = ofRequests.get(source)
+    return problem === undefined ? [] : [`${place}["${shown(name)}"]: ${problem}`]
   })
 
 /** name: lower-case. */
