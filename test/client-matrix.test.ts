@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
-import { matrixHead, matrixRows } from './support/clients/matrix.js'
+import { matrixHead, matrixRows, stepUpHead, stepUpRows } from './support/clients/matrix.js'
 
 const ROOT = resolve(import.meta.dirname, '..')
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
@@ -50,4 +50,18 @@ test('every client has an outcome with Provider and Relay, and the TypeScript cl
     [false, true, true, false, true, true],
   ]
   expect(isRun).toEqual([every, every, some, some, some, some])
+})
+
+test('the table of step-ups has the same clients and providers, each with an outcome', () => {
+  const clients = matrixRows().slice(0, 3)
+  for (const [index, [name = '', ...outcomes]] of stepUpRows().entries()) {
+    expect(name.startsWith(clients[index]?.[0] ?? '-')).toBe(true)
+    expect(outcomes).toEqual(['ok', 'ok', 'ok', 'ok'])
+  }
+  expect(stepUpRows()).toHaveLength(clients.length)
+  expect(stepUpHead().slice(1)).toEqual(
+    matrixHead()
+      .slice(1)
+      .filter((column) => !column.includes('Gateway')),
+  )
 })

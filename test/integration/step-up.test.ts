@@ -1,43 +1,27 @@
 // A complete step-up, at a relay and at the provider: the official clients log in for what every request needs, call a
 // tool that needs more, log in for that, and the call succeeds.
 
-import {
-  Client as Client2,
-  type StoredOAuthClientInformation,
-  type StoredOAuthTokens,
-  StreamableHTTPClientTransport as Transport2,
-} from '@modelcontextprotocol/client'
-import { Client } from '@modelcontextprotocol/sdk/client/index.js'
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
-import type {
-  OAuthClientInformationMixed,
-  OAuthTokens,
-} from '@modelcontextprotocol/sdk/shared/auth.js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type McpServer, startMcpServer } from '../../src/demo/mcp-server.js'
-import { asUser, CLIENT_METADATA, type UserAgent } from '../support/clients/client-run.js'
+import { CLIENT_METADATA, type UserAgent } from '../support/clients/client-run.js'
 import { visitConsenting } from '../support/clients/consenting-agent.js'
-import { MemoryProvider } from '../support/clients/memory-provider.js'
-import { python } from '../support/clients/python.js'
+import {
+  expectStepUp,
+  type KnownClient,
+  STEP_UP_CLIENTS,
+  STEP_UP_NAMES,
+} from '../support/clients/step-up.js'
 import { eventually } from '../support/eventually.js'
 import { CLIENT_ID, idpTwo, startTestIdp, type TestIdp } from '../support/identity-provider.js'
 import { discovered } from '../support/relay-stack.js'
 import { gateway, mcpRoute, proxyBackend, proxyPolicy, remoteJwks } from '../support/resources.js'
 import { type Stack, startStack } from '../support/stack.js'
 
-const SUM = { name: 'get-sum', arguments: { a: 1, b: 2 } }
-const ECHO = { name: 'echo', arguments: { message: 'hi' } }
-
 type Mode = 'Relay' | 'Provider'
 
 let server: McpServer
 let idp: TestIdp
 let stack: Stack
-/** Client information that a client has already; undefined: it registers. */
-let known: { readonly client_id: string; readonly redirect_uris: string[] } | undefined
-/** The scope of each login, in words. */
-let logins: string[][]
-
 beforeAll(async () => {
   ;[server, idp] = await Promise.all([
     startMcpServer(),
@@ -89,96 +73,17 @@ function policy(mode: Mode, port: number): object {
   })
 }
 
-const agent: UserAgent = (authorization) => {
-  logins.push((authorization.searchParams.get('scope') ?? '').split(' ').toSorted())
-  return visitConsenting(authorization)
-}
+const stepUp = (
+  name: (typeof STEP_UP_NAMES)[number],
+  known?: KnownClient,
+  agent: UserAgent = visitConsenting,
+): Promise<void> =>
+  expectStepUp(STEP_UP_CLIENTS[name], { url: `${stack.origin}/mcp`, agent, known }, [
+    ['openid'],
+    ['email', 'openid', 'profile'],
+  ])
 
-/** The texts of echo and of the sum, of a client that logs in when it must. */
-type Run = (url: URL) => Promise<readonly unknown[]>
-
-function memoryProvider<Client, Tokens>(): MemoryProvider<Client, Tokens> {
-  const provider = new MemoryProvider<Client, Tokens>()
-  if (known !== undefined) provider.saveClientInformation(known as Client)
-  return provider
-}
-
-/** Version 1 asks for no login where it has a refresh token: it refreshes, and is refused again. */
-function withoutRefreshToken(): MemoryProvider<OAuthClientInformationMixed, OAuthTokens> {
-  const provider = memoryProvider<OAuthClientInformationMixed, OAuthTokens>()
-  const { saveTokens } = provider
-  provider.saveTokens = ({ refresh_token: _, ...tokens }) => saveTokens(tokens)
-  return provider
-}
-
-interface Connection {
-  readonly client: {
-    callTool(tool: typeof ECHO | typeof SUM): Promise<unknown>
-    close(): Promise<void>
-  }
-  readonly begin: () => Promise<void>
-  readonly logIn: () => Promise<void>
-}
-
-/** Logs in, calls a tool, is refused another, logs in again for it, and calls it: the results of both tools. */
-async function logInAndStepUp(connect: () => Connection): ReturnType<Run> {
-  const first = connect()
-  await expect(first.begin()).rejects.toThrow('Unauthorized')
-  await first.logIn()
-  const { client, logIn, begin } = connect()
-  await begin()
-  try {
-    const echo = await client.callTool(ECHO)
-    await expect(client.callTool(SUM)).rejects.toThrow()
-    await logIn()
-    return [echo, await client.callTool(SUM)]
-  } finally {
-    await client.close()
-  }
-}
-
-const ts1: Run = (url) => {
-  const authProvider = withoutRefreshToken()
-  const connect = () => {
-    const client = new Client({ name: 'gatehouse-tests', version: '1' })
-    const transport = new StreamableHTTPClientTransport(url, { authProvider })
-    const logIn = async () => {
-      const back = await agent(asUser(authProvider.authorization ?? url, 'alice'))
-      await transport.finishAuth(back.searchParams.get('code') ?? '')
-    }
-    return { client, logIn, begin: () => client.connect(transport) }
-  }
-  return logInAndStepUp(connect)
-}
-
-const ts2: Run = (url) => {
-  const authProvider = memoryProvider<StoredOAuthClientInformation, StoredOAuthTokens>()
-  const connect = () => {
-    const client = new Client2({ name: 'gatehouse-tests', version: '1' })
-    const transport = new Transport2(url, { authProvider })
-    const logIn = async () => {
-      const back = await agent(asUser(authProvider.authorization ?? url, 'alice'))
-      await transport.finishAuth(back.searchParams)
-    }
-    return { client, logIn, begin: () => client.connect(transport) }
-  }
-  return logInAndStepUp(connect)
-}
-
-const py: Run = async (url) => {
-  const run = await python(url.href, 'alice', agent, '', [[SUM.name, SUM.arguments]])
-  return [run.echo, ...(run.more ?? [])]
-}
-
-async function expectStepUp(run: Run): Promise<void> {
-  logins = []
-  const [echo, sum] = await run(new URL(`${stack.origin}/mcp`))
-  expect(JSON.stringify(echo)).toContain('Echo: hi')
-  expect(JSON.stringify(sum)).toContain('The sum of 1 and 2 is 3')
-  expect(logins).toEqual([['openid'], ['email', 'openid', 'profile']])
-}
-
-test.each(Object.entries({ ts1, ts2, python: py }))('%s at a relay', (_, run) => expectStepUp(run))
+test.each(STEP_UP_NAMES)('%s at a relay', (name) => stepUp(name))
 
 /** Logins at the provider, which grants only the scopes that a client has registered for. */
 describe('at the provider', () => {
@@ -200,20 +105,28 @@ describe('at the provider', () => {
     })
   })
 
-  test.each(Object.entries({ ts1, ts2 }))('%s, with a client of its own there', async (_, run) => {
+  test.each(STEP_UP_NAMES)('%s, with a client of its own there', async (name) => {
     const answer = await fetch(await registrationEndpoint(), {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ ...CLIENT_METADATA, scope: 'openid profile email' }),
     })
-    known = (await answer.json()) as NonNullable<typeof known>
-    await expectStepUp(run).finally(() => (known = undefined))
+    await stepUp(name, (await answer.json()) as KnownClient)
   })
 
-  test('ts2, which registers for the scopes of the first challenge, is given no others', async () => {
-    await expect(expectStepUp(ts2)).rejects.toThrow()
-    expect(logins).toEqual([['openid'], ['email', 'openid', 'profile']])
-  })
+  test.each(['ts2', 'python'] as const)(
+    '%s, which registers for the scopes of the first challenge, is given no others',
+    async (name) => {
+      const errors: (string | null)[] = []
+      const agent: UserAgent = async (authorization) => {
+        const end = await visitConsenting(authorization)
+        errors.push(end.searchParams.get('error'))
+        return end
+      }
+      await expect(stepUp(name, undefined, agent)).rejects.toThrow()
+      expect(errors).toEqual([null, 'invalid_scope'])
+    },
+  )
 })
 
 async function registrationEndpoint(): Promise<string> {

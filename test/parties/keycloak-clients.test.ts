@@ -3,10 +3,12 @@
 
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll } from 'vitest'
+import { REDIRECT_URI } from '../support/clients/client-run.js'
 import { launchBrowser } from './support/browser.js'
 import { everyClientLogsIn } from './support/every-client.js'
 import { type Keycloak, startKeycloak } from './support/keycloak.js'
-import { CLIENT_ID, relayClient } from './support/keycloak-realm.js'
+import { CLIENT_ID, publicClient, relayClient } from './support/keycloak-realm.js'
+import { everyClientStepsUp } from './support/steps-up.js'
 import { startTwoModes, type TwoModes } from './support/two-modes.js'
 
 const START_MS = 200_000
@@ -39,3 +41,21 @@ afterAll(async () => {
 })
 
 everyClientLogsIn('Keycloak', 'login', () => ({ gateway, browser }))
+
+everyClientStepsUp('Keycloak', async () => {
+  const known = { client_id: 'of-its-own', redirect_uris: [REDIRECT_URI] }
+  await keycloak.addClient(publicClient(known.client_id, REDIRECT_URI))
+  const steps = { id: 'gw-steps', secret: client.secret }
+  return {
+    provider: {
+      ...keycloak,
+      client: steps,
+      audienceOf: () => CLIENT_ID,
+      first: 'mcp',
+      more: ['phone'],
+      known,
+      rule: '"mcp-users" in jwt.groups',
+    },
+    prepare: (redirectUri) => keycloak.addClient(relayClient(steps.id, steps.secret, redirectUri)),
+  }
+})

@@ -6,6 +6,7 @@ import { afterAll, beforeAll } from 'vitest'
 import { CLIENT_ID, idpTwo, startTestIdp, type TestIdp } from '../support/identity-provider.js'
 import { launchBrowser } from './support/browser.js'
 import { everyClientLogsIn } from './support/every-client.js'
+import { everyClientStepsUp, registerAt } from './support/steps-up.js'
 import { startTwoModes, type TwoModes } from './support/two-modes.js'
 
 let idp: TestIdp
@@ -34,3 +35,16 @@ afterAll(async () => {
 })
 
 everyClientLogsIn('oidc-provider', 'user', () => ({ gateway, browser }))
+
+everyClientStepsUp('oidc-provider', async () => ({
+  provider: {
+    ...idp,
+    client: { id: CLIENT_ID },
+    audienceOf: (resource) => resource,
+    first: 'openid',
+    more: ['email', 'profile'],
+    known: await registerAt(idp.issuer, 'openid profile email'),
+    rule: '"mcp-users" in jwt.roles',
+    kind: 'IdpTwo',
+  },
+}))

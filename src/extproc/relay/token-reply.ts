@@ -1,6 +1,6 @@
 // The token endpoint of a relay (RFC 6749 sections 4.1.3 and 6). It checks the client before it calls the provider.
 
-import { isJsonObject, type JsonObject, parseJson } from '../../ir/json.js'
+import { isJsonObject, type Json, type JsonObject, parseJson } from '../../ir/json.js'
 import { hashOfText } from '../../oauth/relay/client.js'
 import { type Parameters, readParameters } from '../../oauth/relay/parameters.js'
 import { type Grant, openCode, openRefresh, sealRefresh } from '../../oauth/relay/transaction.js'
@@ -191,7 +191,8 @@ const FAILED = errorReply(
 
 /** Leaves id_token out: if its audience is the relay's client, it would be accepted as an access token. */
 function withTokens(context: RelayContext, grant: Grant, answer: JsonObject): Reply {
-  const { access_token: access, expires_in: expires, scope, refresh_token: refresh } = answer
+  const { access_token: access, expires_in: expires, refresh_token: refresh } = answer
+  const scope = grantedScopes(grant, answer['scope'])
   if (typeof access !== 'string' || access === '') return FAILED
   if (!/^[\w-]+\.[\w-]+\.[\w-]+$/.test(access)) return OPAQUE
   return jsonReply(
@@ -200,7 +201,7 @@ function withTokens(context: RelayContext, grant: Grant, answer: JsonObject): Re
       access_token: access,
       token_type: 'Bearer',
       ...(typeof expires === 'number' ? { expires_in: expires } : {}),
-      ...(typeof scope === 'string' ? { scope } : {}),
+      ...(scope === '' ? {} : { scope }),
       ...(typeof refresh === 'string'
         ? { refresh_token: sealRefresh(context.vault, { ...grant, secret: refresh }) }
         : {}),
@@ -208,6 +209,20 @@ function withTokens(context: RelayContext, grant: Grant, answer: JsonObject): Re
     DETAILS,
     { pragma: 'no-cache' },
   )
+}
+
+/**
+ * Returns those of the provider's scopes that the user consented to. Providers add others, and clients ask for all that
+ * they have heard of when they step up.
+ */
+function grantedScopes({ scopes }: Grant, answered: Json | undefined): string {
+  const consented = scopes.split(' ')
+  return typeof answered === 'string'
+    ? answered
+        .split(' ')
+        .filter((scope) => consented.includes(scope))
+        .join(' ')
+    : ''
 }
 
 const OPAQUE = errorReply(

@@ -29,7 +29,7 @@ describe('a code', () => {
       call: tokens({
         refresh_token: 'rt',
         id_token: ACCESS,
-        scope: 'openid',
+        scope: 'profile openid email',
         expires_in: 60,
         other: 1,
       }),
@@ -56,6 +56,18 @@ describe('a code', () => {
       client_id: 'registered',
     })
   })
+
+  test.each([{ scope: 'profile' }, { scope: 5 }, {}])(
+    'whose answer %j names no scope of the consent becomes a token without scopes',
+    async (answer) => {
+      const world = createWorld({ call: tokens(answer) })
+      const { client, code } = await logIn(world)
+      expect(json(await exchange(world, client, code))).toEqual({
+        access_token: ACCESS,
+        token_type: 'Bearer',
+      })
+    },
+  )
 
   test.each<[string, Readonly<Record<string, string | undefined>>, string]>([
     ['another verifier', { code_verifier: 'w'.repeat(43) }, 'invalid_grant'],

@@ -25,9 +25,15 @@ const user = (name: string, ...groups: readonly string[]): object => ({
 
 /** A confidential client with one redirect URI and the same tokens as the other client. A ClientRepresentation. */
 export const relayClient = (clientId: string, secret: string, redirectUri: string): object => ({
-  clientId,
+  ...publicClient(clientId, redirectUri),
   secret,
   publicClient: false,
+})
+
+/** A public client with one redirect URI, whose tokens have the realm's optional scopes on request. */
+export const publicClient = (clientId: string, redirectUri: string): object => ({
+  clientId,
+  publicClient: true,
   standardFlowEnabled: true,
   redirectUris: [redirectUri],
   protocolMappers: [
@@ -40,7 +46,7 @@ export const relayClient = (clientId: string, secret: string, redirectUri: strin
 export const mcpScope: object = {
   name: 'mcp',
   protocol: 'openid-connect',
-  attributes: { 'include.in.token.scope': 'false', 'display.on.consent.screen': 'false' },
+  attributes: { 'include.in.token.scope': 'true', 'display.on.consent.screen': 'false' },
   protocolMappers: [
     mapper('oidc-audience-mapper', { 'included.client.audience': CLIENT_ID }),
     mapper('oidc-group-membership-mapper', { 'claim.name': 'groups', 'full.path': 'false' }),

@@ -3,7 +3,6 @@
 import { type McpServer, startMcpServer } from '../../../src/demo/mcp-server.js'
 import { eventually } from '../../support/eventually.js'
 import {
-  allow,
   CORS_FILTER,
   gateway,
   httpRoute,
@@ -27,6 +26,8 @@ export interface ProviderUnderTest {
   readonly scopes: readonly string[]
   /** A rule that allows alice. */
   readonly rule: string
+  /** authorization.policy.requiredScopes */
+  readonly requiredScopes?: readonly object[]
   /** mcp.provider */
   readonly kind?: 'IdpTwo'
   /** The relay's client at the provider, with a secret if it is confidential. */
@@ -114,6 +115,11 @@ function policy(mode: Mode, provider: ProviderUnderTest, port: number): object {
         resourceMetadata: { resource, scopesSupported: provider.scopes },
       },
     },
-    authorization: allow(provider.rule),
+    authorization: {
+      policy: {
+        matchExpressions: [provider.rule],
+        ...(provider.requiredScopes && { requiredScopes: provider.requiredScopes }),
+      },
+    },
   })
 }

@@ -36,14 +36,34 @@ export function expectInMatrix(
   )
 }
 
+/** Fails unless docs/clients.md shows that the client logged in again for another scope. */
+export function expectInStepUpTable(
+  client: MatrixClient,
+  provider: MatrixProvider,
+  mode: 'Provider' | 'Relay',
+): void {
+  const row = stepUpRows().find(([name = '']) => name.startsWith(ROWS[client]))
+  const column = COLUMNS[provider][mode] - (provider === 'Keycloak' ? 2 : 1)
+  expect(row?.[column], `docs/clients.md, step-up: ${client}, ${provider}, ${mode}`).toBe('ok')
+}
+
+/** The cells of the table of step-ups: as the other one, without Gateway. */
+export const stepUpRows = (): readonly (readonly string[])[] => stepUps().slice(2)
+
+export const stepUpHead = (): readonly string[] => stepUps()[0] ?? []
+
 /** The table's cells, without those of its head. */
 export const matrixRows = (): readonly (readonly string[])[] => matrix().slice(2)
 
 export const matrixHead = (): readonly string[] => matrix()[0] ?? []
 
-function matrix(): readonly (readonly string[])[] {
-  const [, table = ''] =
-    /^(\| client +\| oidc.*\n(?:\|.*\n)+)/m.exec(documentText('docs/clients.md')) ?? []
+const matrix = (): readonly (readonly string[])[] => cellsOf('client')
+const stepUps = (): readonly (readonly string[])[] => cellsOf('step-up')
+
+/** corner: the first cell of the head. */
+function cellsOf(corner: string): readonly (readonly string[])[] {
+  const pattern = new RegExp(`^(\\| ${corner} +\\| oidc.*\\n(?:\\|.*\\n)+)`, 'm')
+  const [, table = ''] = pattern.exec(documentText('docs/clients.md')) ?? []
   return table.split('\n').flatMap((line) => {
     const cells = line.split('|').slice(1, -1)
     return cells.length === 0 ? [] : [cells.map((cell) => cell.trim())]

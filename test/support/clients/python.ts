@@ -33,6 +33,7 @@ type Call = readonly [name: string, args: object]
  * Runs the client.
  * @param metadataUrl URL of its client metadata document; if empty, it registers.
  * @param more calls after that of echo.
+ * @param known client information that the client has already; absent: it registers, or has a metadata document.
  */
 export async function python(
   url: string,
@@ -40,11 +41,12 @@ export async function python(
   agent: UserAgent = visit,
   metadataUrl = '',
   more: readonly Call[] = [],
+  known?: object,
 ): Promise<ClientRun> {
   const calls: string[] = []
   const child = spawn(
     inject('python'),
-    [PROGRAM, url, REDIRECT_URI, metadataUrl, JSON.stringify(more)],
+    [PROGRAM, url, REDIRECT_URI, metadataUrl, JSON.stringify(more), JSON.stringify(known ?? null)],
     {
       stdio: ['pipe', 'pipe', 'pipe'],
     },

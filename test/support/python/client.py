@@ -1,5 +1,5 @@
-"""The official Python client, driven by one test: URL, redirect URI, the URL of its metadata document (or "") and further calls as JSON
-([[name, arguments], ...]) in argv; JSON lines on stdout.
+"""The official Python client, driven by one test: URL, redirect URI, the URL of its metadata document (or ""), further calls as JSON
+([[name, arguments], ...]) and what it knows of its client as JSON (or null) in argv; JSON lines on stdout.
 
 {"visit": URL} asks for the callback URL on stdin; {"call": "METHOD path status"} is a call to the gateway;
 the last line is {"tools": [...], "echo": text, "more": [text, ...]} or {"error": text}.
@@ -14,7 +14,7 @@ import httpx2
 from mcp import Client
 from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider
 from mcp.client.streamable_http import streamable_http_client
-from mcp.shared.auth import OAuthClientMetadata
+from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata
 
 
 def say(**line):
@@ -61,7 +61,7 @@ def recorder(origin):
     return record
 
 
-async def run(url, redirect_uri, metadata_url, more="[]"):
+async def run(url, redirect_uri, metadata_url, more="[]", known="null"):
     metadata = OAuthClientMetadata(
         client_name="gatehouse tests",
         redirect_uris=[redirect_uri],
@@ -69,8 +69,11 @@ async def run(url, redirect_uri, metadata_url, more="[]"):
         response_types=["code"],
         token_endpoint_auth_method="none",
     )
+    storage = Storage()
+    if known != "null":
+        storage.client = OAuthClientInformationFull.model_validate_json(known)
     auth = OAuthClientProvider(
-        url, metadata, Storage(), ask_to_visit, read_callback, client_metadata_url=metadata_url or None
+        url, metadata, storage, ask_to_visit, read_callback, client_metadata_url=metadata_url or None
     )
     parts = urlparse(url)
     hooks = {"response": [recorder(f"{parts.scheme}://{parts.netloc}/")]}
