@@ -189,6 +189,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
 
   explain: [
     ...['xds/translator', 'extauthz', 'routing', 'rules', 'resources/kinds', 'cel', 'oauth'],
+    ...['extproc/guard', 'extproc/mcp', 'extproc/stream', 'ending'],
     ...['grpc', 'ir', 'turns', ...BASE],
   ],
   snapshot: [

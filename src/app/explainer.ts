@@ -42,7 +42,7 @@ export const createExplainer =
       },
       statuses: translation.statuses,
       resources: provider.resources,
-      trustedHops: settings.trustedHops,
+      ...{ trustedHops: settings.trustedHops, maxBodyBytes: settings.maxBodyBytes },
       ruleBudget: { steps: settings.ruleSteps, bytes: settings.ruleBytes },
       isOffline: false,
       isMesh: meshOf(settings).mesh !== undefined,

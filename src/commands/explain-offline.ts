@@ -33,6 +33,7 @@ export async function explainOffline(
   const first = translator.translate(resources, new Map())
   const common = {
     ...{ resources, trustedHops: settings.trustedHops, isOffline: true, now: () => Date.now() },
+    maxBodyBytes: settings.maxBodyBytes,
     isMesh: meshOf(settings).mesh !== undefined,
     ruleBudget: { steps: settings.ruleSteps, bytes: settings.ruleBytes },
     refetchKeySet: () => Promise.resolve({ isAnswered: true, isOlder: false }),

@@ -14,6 +14,7 @@ import { type Reached, reachListener } from './choose-listener.js'
 import { explainCheck } from './explain-check.js'
 import type { ExplainRequest } from './explain-request.js'
 import type { ExplainedPlace, Explanation } from './explanation.js'
+import { guardRefusal } from './guarded-body.js'
 import { preflightOn } from './preflight.js'
 import { redirectLocation } from './redirect-location.js'
 import { refusalReasons } from './refusal-reasons.js'
@@ -37,6 +38,8 @@ export interface ExplainModel extends Omit<TracedCheckDeps, 'entry'> {
   readonly resources: Pick<Resources, 'httpRoutes' | 'proxyPolicies'>
   /** --trusted-hops. */
   readonly trustedHops: number
+  /** --max-body-bytes. */
+  readonly maxBodyBytes: number
   /** Whether the keys are those of the command line, not of a running Gatehouse. */
   readonly isOffline: boolean
   /** Whether the Gateways belong to a mesh, which chooses the routes. */
@@ -118,7 +121,8 @@ async function outcomeOn(
   const early = beforeCheck(model, reached, entries)
   if (early !== undefined) return { policies, ...early }
   const { authz } = entries
-  if (authz === undefined) return { policies, ...passed(reached, entries, OPEN) }
+  if (authz === undefined)
+    return { policies, ...(await guarded(model, request, { reached, entries, text: OPEN })) }
   const limit = route.authzBodyBytes
   if (limit !== undefined && route.isAudited !== true && (request.body?.length ?? 0) > limit)
     return { policies, ...tooLarge(limit) }
@@ -126,10 +130,33 @@ async function outcomeOn(
   if (authz.isClosed === true)
     return { policies, result: 'refused', ...check, changes: changesOf(route, model) }
   if (decision.type === 'reply') return { policies, result: 'denied', ...check }
-  const outcome = passed(reached, entries, allowedText(authz, decision))
+  const text = allowedText(authz, decision)
+  const outcome = await guarded(model, request, { reached, entries, text })
   const isAnswered = outcome.answer.from === 'backend'
   const answer = { ...outcome.answer, ...(isAnswered && { reason: decision.reason }) }
   return { policies, ...check, ...outcome, answer }
+}
+
+interface AllowedRequest {
+  readonly reached: OnRoute
+  readonly entries: RouteEntries
+  /** Why the check allows it. */
+  readonly text: string
+}
+
+/** Returns the answer of a request that the check allows: the guard's own, or one of a backend. */
+async function guarded(
+  { maxBodyBytes }: ExplainModel,
+  { body }: ExplainRequest,
+  { reached, entries, text }: AllowedRequest,
+): Promise<Outcome> {
+  const { found, scheme } = reached
+  const { action } = found.route
+  const refused =
+    action.type === 'forward'
+      ? await guardRefusal(entries.proc, { request: found.request, scheme, body, maxBodyBytes })
+      : undefined
+  return refused ?? passed(reached, entries, text)
 }
 
 function allowedText({ isAudited }: AuthzEntry, { token }: Allowed): string {

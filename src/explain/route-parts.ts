@@ -70,6 +70,7 @@ export function policiesOf({ authz, proc }: RouteEntries): readonly ExplainedPol
   if (authz !== undefined) addAll(authz, '')
   if (authz?.audit !== undefined) addAll(authz.audit, ', mode Audit')
   if (proc?.type === 'guard') add(proc.policy, 'promptGuard')
+  if (proc?.type === 'mcp-guard') add(proc.policy, 'mcp.guard')
   return [...found.values()].map(({ from: { policy, source }, parts }) => ({
     ...{ policy, source },
     parts,
@@ -111,7 +112,7 @@ export function laterNotes(route: Route, { proc }: RouteEntries): readonly strin
   const notes: string[] = []
   if (route.limits !== undefined)
     notes.push('Rate limits apply; how much of them is used is not known here (429 beyond)')
-  if (proc?.type === 'guard') {
+  if (proc?.type === 'guard' || proc?.type === 'mcp-guard') {
     const names = (list: typeof proc.request): string =>
       list.map(({ backend }) => backend).join(', ') || 'none'
     notes.push(

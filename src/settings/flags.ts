@@ -158,7 +158,7 @@ export const FLAGS = {
   }),
   maxBodyBytes: oneOr(readSize(1024, 1 << 30, '1KiB to 1GiB'), '10MiB', {
     value: 'SIZE',
-    commands: ['run', 'serve', 'translate', 'demo'],
+    commands: ['run', 'serve', 'translate', 'demo', 'explain'],
     meaning: 'the largest guarded body; a larger one is answered 413',
   }),
   mcpBodyBytes: oneOr(readSize(1024, 1 << 24, '1KiB to 16MiB'), '1MiB', {

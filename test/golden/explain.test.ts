@@ -62,7 +62,7 @@ async function explained({ input }: GoldenCase) {
   })
   if (!request.ok) throw new Error(request.error)
   const model = {
-    ...{ ir, statuses, resources, trustedHops: 0, isMesh: false },
+    ...{ ir, statuses, resources, trustedHops: 0, maxBodyBytes: 1 << 20, isMesh: false },
     isOffline: setting.isRunning !== true,
     now: () => NOW * 1000,
     refetchKeySet: () => Promise.resolve({ isAnswered: true, isOlder: false }),

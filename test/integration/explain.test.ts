@@ -12,33 +12,42 @@ import type { Backend } from '../support/backend.js'
 import { startBackend } from '../support/backend.js'
 import { eventually } from '../support/eventually.js'
 import { explainedRoutes, ISSUER } from '../support/explained-routes.js'
+import { chat, sample, service } from '../support/guardrails.js'
 import { send } from '../support/http.js'
+import { toolCall } from '../support/mcp-guards.js'
 import { rawBytes } from '../support/raw-request.js'
 import { backendRef, gateway, httpRoute, proxyBackend } from '../support/resources.js'
 import { type Stack, startStack } from '../support/stack.js'
 import { newKey, type SigningKey, signToken } from '../support/tokens.js'
 
 let backend: Backend
+let webhook: Backend
 let stack: Stack
 let key: SigningKey
 let folder: string
 let files = 0
 
+/** --max-body-bytes. */
+const LIMIT = 64 * 1024
+
 beforeAll(async () => {
   key = await newKey('k1')
   backend = await startBackend()
+  webhook = await startBackend('webhook')
+  webhook.answer(sample)
   folder = await mkdtemp(join(tmpdir(), 'explain-test-'))
   stack = await startStack({
     resources: (port) => [
       gateway([port]),
       proxyBackend('backend', backend),
       ...explainedRoutes(key),
+      ...service('guard', webhook.port),
       httpRoute('unresolved', {
         hostnames: ['unresolved.example'],
         rules: [{ backendRefs: [backendRef('nobody')] }],
       }),
     ],
-    flags: ['--access-log'],
+    flags: ['--access-log', '--max-body-bytes', String(LIMIT)],
   })
   await eventually(async () =>
     expect((await send(stack.origin, '/', { headers: { host: 'one.example' } })).status).toBe(200),
@@ -46,7 +55,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await stack.close()
-  await backend.close()
+  await Promise.all([backend.close(), webhook.close()])
   await rm(folder, { recursive: true, force: true })
 })
 
@@ -119,7 +128,8 @@ async function explained(asked: Asked): Promise<Explanation> {
     ...(token === undefined ? [] : ['--token', await file(token)]),
     ...(body === undefined ? [] : ['--body', await file(body)]),
   ]
-  const offline = await explain(['--resources', stack.folder, ...request])
+  const limits = ['--max-body-bytes', String(LIMIT)]
+  const offline = await explain(['--resources', stack.folder, ...limits, ...request])
   if (body !== undefined && body.length > 500_000) return offline
   const { answer, place, result } = await explain([
     '--admin',
@@ -292,6 +302,58 @@ test.concurrent('rules on tools, with a body', async () => {
     ...['allowed', 'denied-by-rule', 'not-a-message'],
     413,
   ])
+})
+
+test.concurrent('guarded bodies: their form and size', async () => {
+  const json = 'Content-Type: application/json'
+  const to = (host: string, body: string | undefined, ...headers: readonly string[]): Asked => ({
+    ...{ name: `${String(body?.length)} bytes`, host, path: '/v1/chat/completions' },
+    ...{ method: body === undefined ? 'GET' : 'POST', headers },
+    ...(body !== undefined && { body }),
+  })
+  const llm = (body: string | undefined, ...headers: readonly string[]): Asked =>
+    to('llm.example', body, ...headers)
+  const mcp = (body: string | undefined, ...headers: readonly string[]): Asked =>
+    to('calls.example', body, ...headers)
+  const ofSize = (size: number): string => chat('x'.repeat(size - chat('').length))
+  const call = (text: string): string =>
+    JSON.stringify({ ...toolCall(1, 'echo', { text }), jsonrpc: '2.0' })
+  const callOfSize = (size: number): string => call('x'.repeat(size - call('').length))
+  const cases: readonly (readonly [reason: string | undefined, asked: Asked])[] = [
+    [undefined, llm(chat('hi'), json)],
+    [undefined, llm(chat('hi'), 'Content-Type: application/json; charset=utf-8')],
+    [undefined, llm(undefined)],
+    [undefined, llm(ofSize(LIMIT - 1), json)],
+    [undefined, llm(ofSize(LIMIT), json)],
+    ['guardrail_too_large', llm(ofSize(LIMIT + 1), json)],
+    ['guardrail_too_large', llm('{'.repeat(2 * LIMIT), json)],
+    ['guardrail_unreadable', llm(chat('hi'), 'Content-Type: text/plain')],
+    ['guardrail_unreadable', llm(chat('hi'), json, 'Content-Encoding: gzip')],
+    ['guardrail_unreadable', llm(chat('hi'), json, json)],
+    ['guardrail_unreadable', llm('{"messages":', json)],
+    ['guardrail_unreadable', llm('{"messages":[],"messages":[]}', json)],
+    ['guardrail_unreadable', llm('[]', json)],
+    ['guardrail_unreadable', llm('{}', json)],
+    ['guardrail_unreadable', llm('{"messages":[{"role":7}]}', json)],
+    ['guardrail_unreadable', llm(`{"messages":${'['.repeat(2_000)}`, json)],
+    [undefined, mcp(call('hi'), json)],
+    [undefined, mcp(callOfSize(LIMIT), json)],
+    ['guardrail_too_large', mcp(callOfSize(LIMIT + 1), json)],
+    ['guardrail_unreadable', mcp('{', json)],
+    ['guardrail_unreadable', mcp('{}', json)],
+    ['guardrail_unreadable', mcp(call('hi'), 'Content-Type: text/plain')],
+    [
+      'guardrail_unreadable',
+      mcp(call('hi'), json, 'Mcp-Method: ping', 'MCP-Protocol-Version: 2026-07-28'),
+    ],
+    ['guardrail_unreadable', mcp('{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}', json)],
+  ]
+  const explanations = await expectAgreement(cases.map(([, asked]) => asked))
+  expect(explanations.map(({ answer }) => answer.reason)).toEqual(cases.map(([reason]) => reason))
+  for (const { result, changes, notes } of explanations)
+    expect(result === 'allowed' ? notes.join() : changes.join()).toMatch(
+      /Webhooks would be asked|--max-body-bytes|in a form that/,
+    )
 })
 
 test.concurrent('documents, preflights, and routes that refuse', async () => {

@@ -1,6 +1,8 @@
 // Routes of every form, for comparing what Gatehouse explains with what a real Envoy does.
 
-import { allow, mcpRoute, prefix, proxyPolicy, rule } from './resources.js'
+import { hook } from './guardrails.js'
+import { mcpGuardPolicy } from './mcp-guards.js'
+import { allow, API_GROUP, mcpRoute, prefix, proxyPolicy, rule } from './resources.js'
 import { keySet, type SigningKey } from './tokens.js'
 import { route, when } from './two-backends.js'
 
@@ -82,10 +84,27 @@ const protectedRoutes = (key: SigningKey): readonly object[] => [
   route('open', 'open.example', rule('/', 'backend')),
 ]
 
+/** Routes whose requests the Service "guard" is asked about. */
+const guardedRoutes = (): readonly object[] => [
+  route('llm', 'llm.example', rule('/', 'backend')),
+  {
+    apiVersion: `${API_GROUP}/v1alpha1`,
+    kind: 'ProxyPolicy',
+    metadata: { name: 'llm' },
+    spec: {
+      targetRefs: [{ group: 'gateway.networking.k8s.io', kind: 'HTTPRoute', name: 'llm' }],
+      backend: { ai: { promptGuard: { request: [hook('guard')] } } },
+    },
+  },
+  route('calls', 'calls.example', rule('/', 'backend')),
+  mcpGuardPolicy('calls', { request: [hook('guard')] }),
+]
+
 /** Returns the routes. key: signs the tokens. */
 export const explainedRoutes = (key: SigningKey): readonly object[] => [
   ...hosts(),
   matches(),
   redirects(),
   ...protectedRoutes(key),
+  ...guardedRoutes(),
 ]

@@ -1,0 +1,35 @@
+// Says what the guard of an LLM route answers by itself, before a webhook is asked about the request.
+
+import type { Ending } from '../../ending.js'
+import type { GuardEntry } from '../../ir/proc-entry.js'
+import { readRequest } from '../../llm/read-body.js'
+import { inTurns } from '../../turns.js'
+import type { Headers } from '../stream/process-message.js'
+import { compileGuard, inspectsOf } from '../webhook/compiled-guard.js'
+import { requestPath, requestTooLarge, unreadableRequest } from './inspect-request.js'
+import type { Refused } from './inspection.js'
+import { guardedRequest } from './request-attributes.js'
+
+/** A request with a body. */
+export interface UnaskedRequest {
+  /** Includes pseudo-headers. */
+  readonly headers: Headers
+  readonly body: Uint8Array
+}
+
+/** undefined: webhooks are asked, or none reads requests. */
+export async function refusedUnasked(
+  entry: GuardEntry,
+  { headers, body }: UnaskedRequest,
+  maxBodyBytes: number,
+  signal: Ending,
+): Promise<Refused | undefined> {
+  const { request: webhooks } = compileGuard(entry)
+  if (webhooks.length === 0) return undefined
+  const { attributes, problem } = guardedRequest(headers)
+  const path = requestPath(attributes)
+  if (problem !== undefined) return unreadableRequest(problem, path)
+  if (body.length > maxBodyBytes) return requestTooLarge(path)
+  const read = await inTurns(readRequest(body, path, inspectsOf(webhooks)), signal)
+  return read === undefined || read.ok ? undefined : unreadableRequest(read.error, path)
+}

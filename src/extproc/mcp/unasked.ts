@@ -1,0 +1,35 @@
+// Says what the guard of an MCP route answers by itself, before a webhook is asked about the request.
+
+import type { Ending } from '../../ending.js'
+import type { McpGuardEntry } from '../../ir/proc-entry.js'
+import { readMcpRequest } from '../../mcp/http-message.js'
+import { McpProblem } from '../../mcp/mcp-problem.js'
+import { NOTHING_ASKED, readClientMessages } from '../../mcp/texts/guarded-message.js'
+import { inTurns } from '../../turns.js'
+import type { Refused } from '../guard/inspection.js'
+import { guardedRequest } from '../guard/request-attributes.js'
+import type { UnaskedRequest } from '../guard/unasked.js'
+import { compileWebhooks, inspectsOf } from '../webhook/compiled-guard.js'
+import { mcpTooLarge, unreadableMcpRequest } from './mcp-replies.js'
+
+/** undefined: webhooks are asked, or none reads the request. */
+export async function refusedUnaskedMcp(
+  entry: McpGuardEntry,
+  { headers, body }: UnaskedRequest,
+  maxBodyBytes: number,
+  signal: Ending,
+): Promise<Refused | undefined> {
+  const { request } = guardedRequest(headers).attributes
+  if (body.length > maxBodyBytes) return mcpTooLarge({ asked: NOTHING_ASKED, isBatch: false })
+  const { method = '', headers: all = new Map<string, string>() } = request ?? {}
+  const read = await inTurns(readMcpRequest({ method, headers: all, body }), signal)
+  if (read === undefined) return undefined
+  if (!read.ok) return unreadableMcpRequest(read.error)
+  const { json, id } = read.value
+  const webhooks = compileWebhooks(entry, 'mcp.guard').request
+  if (json === undefined || webhooks.length === 0) return undefined
+  const messages = await inTurns(readClientMessages(json, inspectsOf(webhooks)), signal)
+  return messages === undefined || messages.ok
+    ? undefined
+    : unreadableMcpRequest(new McpProblem('invalid-request', messages.error, id))
+}
