@@ -51,7 +51,7 @@ export const readDecisionLog: ReadValue<Logged> = (text) => {
   if (every !== null) return ok({ refusals: true, oneAllowedOf: Number(every[1] ?? 1) })
   if (text === 'refusals' || text === 'none')
     return ok({ refusals: text === 'refusals', oneAllowedOf: 0 })
-  return err('refusals, all, all:N (one of N that are let in) or none')
+  return err('refusals, all, all:N (one of N allowed requests) or none')
 }
 
 /** Reads names separated by commas. */

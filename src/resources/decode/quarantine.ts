@@ -120,7 +120,7 @@ function doubtsAbout<Spec>(
   )
   if (writing === undefined) return []
   const held = `waits ${writing.until}: it may hold the policy of this route`
-  const kept = `is gone from the files, but stays in force ${writing.until}: it may move there`
+  const kept = `was removed from the files, but stays in force ${writing.until}: it may move there`
   return [{ resource, doubt: { held, kept } }]
 }
 
@@ -154,7 +154,7 @@ const problemOf = (
 })
 
 const keptMessage = ({ source }: Problem): string =>
-  `is gone from the files, but stays in force until the document at ${source} can be decoded or is gone too: it may be this policy`
+  `was removed from the files, but stays in force until the document at ${source} can be decoded or is removed too: it may be this policy`
 
 const heldMessage = ({ source, name }: Problem): string =>
   source === KUBERNETES && name === undefined

@@ -38,7 +38,7 @@ export const authorization = z.object({
     .enum(['Allow', 'Deny', 'Require'])
     .default('Allow')
     .describe(
-      'Allow: any true expression lets in. Deny: any true expression refuses. Require: all must be true.',
+      'Allow: one true expression allows the request. Deny: one denies it. Require: all must be true.',
     ),
   policy: z
     .object({
@@ -55,7 +55,7 @@ export const authorization = z.object({
         .max(64)
         .optional()
         .describe(
-          'Scopes that the token must have, asked for when the rules have let the request in. Whoever lacks one is told all of them (403, insufficient_scope), and may log in for more. Needs jwtAuthentication.',
+          'Scopes that the token must have, checked after the rules. A request that lacks one gets 403 (insufficient_scope) with all of them, and its client may log in again for these. Needs jwtAuthentication.',
         )
         .meta({
           example: [{ scopes: ['files:write'], when: 'mcp.tool.name == "write_file"' }],

@@ -63,7 +63,7 @@ const clientValidation = z.object({
       since: '0.2.0',
     }),
   mode: z.enum(['AllowValidOnly', 'AllowInsecureFallback']).default('AllowValidOnly').meta({
-    description: 'AllowInsecureFallback: clients without a valid certificate are let in too.',
+    description: 'AllowInsecureFallback: clients without a valid certificate are allowed too.',
     since: '0.2.0',
   }),
 })

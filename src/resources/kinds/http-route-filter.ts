@@ -81,7 +81,7 @@ const cors = z.object({
     .default([])
     .meta({
       description:
-        'Origins whose pages may call the route; * stands for all, or for the first part of a host name.',
+        'Origins whose pages may call the route; * means all, or the first part of a host name.',
       example: ['https://app.example.com'],
     }),
   allowMethods: z
@@ -96,7 +96,7 @@ const cors = z.object({
     .max(64)
     .default([])
     .meta({
-      description: 'Request headers that pages may set; * stands for all.',
+      description: 'Request headers that pages may set; * means all.',
       example: ['authorization', 'content-type'],
     }),
   exposeHeaders: z
@@ -104,7 +104,7 @@ const cors = z.object({
     .max(64)
     .default([])
     .meta({
-      description: 'Response headers that pages may read; * stands for all.',
+      description: 'Response headers that pages may read; * means all.',
       example: ['mcp-session-id'],
     }),
   allowCredentials: z
@@ -154,7 +154,7 @@ const requestMirror = z.object({
   fraction: z
     .object({
       numerator: z.int().min(0).meta({
-        description: 'So many of denominator requests are copied.',
+        description: 'How many of every denominator requests are copied.',
         example: 1,
         since: '0.2.0',
       }),

@@ -165,7 +165,7 @@ const jwtAuthentication = z.object({
       'Strict: a valid token is required. Optional: no token passes, a bad one does not. Permissive: nothing is refused.',
     ),
   providers: z.array(provider).min(1).max(64).describe('Who may issue tokens.'),
-  mcp: mcp.optional().describe('What MCP clients are told about logging in.'),
+  mcp: mcp.optional().describe('What MCP clients need to know to log in.'),
   forwardToken: z
     .boolean()
     .default(false)
