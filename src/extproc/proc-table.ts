@@ -13,7 +13,7 @@ import type {
 import { compileRules } from '../rules/compile-rules.js'
 import type { CompiledRules } from '../rules/judge.js'
 import { rulesOfLists } from '../rules/listed.js'
-import { atOnce, mapWork, type Work } from '../turns.js'
+import { mapWork, type Work } from '../turns.js'
 import type { CompiledLists } from './lists/lists-processor.js'
 import type { McpGuard, McpGuardAudit } from './mcp/mcp-guard.js'
 import {
@@ -55,10 +55,6 @@ export function* procTableWork(list: readonly ProcEntry[], previous?: ProcTable)
   ])
   return { get: (key) => entries.get(key), compiled: { list, entries } }
 }
-
-/** Like procTableWork(), at once. */
-export const buildProcTable = (...inputs: Parameters<typeof procTableWork>): ProcTable =>
-  atOnce(procTableWork(...inputs))
 
 function* compile(entry: ProcEntry): Work<CompiledProcEntry> {
   if ('request' in entry) yield* compileExpressions(entry)

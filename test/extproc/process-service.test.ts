@@ -3,7 +3,6 @@
 
 import { status } from '@grpc/grpc-js'
 import { afterEach, describe, expect, test } from 'vitest'
-import { buildProcTable } from '../../src/extproc/proc-table.js'
 import { createProcessService } from '../../src/extproc/process-service.js'
 import type { ProcEntry, WellKnownEntry } from '../../src/ir/proc-entry.js'
 import type { Logger } from '../../src/logger.js'
@@ -12,6 +11,7 @@ import { eventually } from '../support/eventually.js'
 import { AS, entry, KEY, PRM, proxied, REGISTRATION } from './support/entries.js'
 import { guardrails } from './support/guards.js'
 import { body, headerMap, replyIn, request } from './support/messages.js'
+import { buildProcTable } from './support/proc-table.js'
 import { type Message, type ProcServer, startProcServer } from './support/stream.js'
 
 const closing: ProcServer[] = []

@@ -4,13 +4,13 @@
 import { create, toBinary } from '@bufbuild/protobuf'
 import { status } from '@grpc/grpc-js'
 import { afterEach, describe, expect, test } from 'vitest'
-import { buildProcTable } from '../../src/extproc/proc-table.js'
 import { createProcessService } from '../../src/extproc/process-service.js'
 import { readersByMesh, type ReadFirstMessage } from '../../src/extproc/route-key.js'
 import { ProcessingRequestSchema } from '../../src/grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
 import { entry, KEY, PRM } from './support/entries.js'
 import { guardrails } from './support/guards.js'
 import { replyIn, request } from './support/messages.js'
+import { buildProcTable } from './support/proc-table.js'
 import { type Message, type ProcServer, silent, startProcServer } from './support/stream.js'
 
 const read = readersByMesh['envoy-gateway']

@@ -2,7 +2,6 @@
 
 import { expect, test } from 'vitest'
 import { createDecisionLog } from '../../src/decision-log.js'
-import { buildProcTable } from '../../src/extproc/proc-table.js'
 import { createProcessService } from '../../src/extproc/process-service.js'
 import type { RemoteRequest } from '../../src/remote/http-call.js'
 import { ok } from '../../src/result.js'
@@ -10,6 +9,7 @@ import { recordingTracer } from '../support/recorded-spans.js'
 import { KEY, proxied, REGISTRATION } from './support/entries.js'
 import { guardrails } from './support/guards.js'
 import { body, replyIn, request } from './support/messages.js'
+import { buildProcTable } from './support/proc-table.js'
 import { silent, startProcServer } from './support/stream.js'
 
 const OF_ENVOY = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`

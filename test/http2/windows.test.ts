@@ -59,7 +59,7 @@ describe('windows', () => {
     const peer = new RawPeer(() => handler()).greet()
     let allowed = 65_535
     let sent = 0
-    for (let id = 1; id < 20_000; id += 2) {
+    for (let id = 1; id < 5_000; id += 2) {
       for (const { streamId, payload } of await peer.of(FrameType.WINDOW_UPDATE))
         if (streamId === 0) allowed += payload.readUInt32BE(0)
       peer.write(headers(id), data(id, Buffer.alloc(16_384)), rst(id))

@@ -71,7 +71,7 @@ describe('what is not', () => {
 })
 
 describe('bombs', () => {
-  const zeros = Buffer.alloc(64 * MAX)
+  const zeros = Buffer.alloc(16 * MAX)
   test.each<[string, Uint8Array]>([
     ['gzip', gzipSync(zeros)],
     ['deflate', deflateSync(zeros)],

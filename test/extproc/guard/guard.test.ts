@@ -3,7 +3,6 @@
 import type { ServerResponse } from 'node:http'
 import { status } from '@grpc/grpc-js'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { buildProcTable } from '../../../src/extproc/proc-table.js'
 import { createProcessService } from '../../../src/extproc/process-service.js'
 import { ProcessingMode_BodySendMode as BodySendMode } from '../../../src/grpc/generated/envoy/extensions/filters/http/ext_proc/v3/processing_mode_pb.js'
 import type { GrpcService } from '../../../src/grpc/service.js'
@@ -18,6 +17,7 @@ import {
   webhook,
 } from '../support/guards.js'
 import { body, headerMap, replyIn, request } from '../support/messages.js'
+import { buildProcTable } from '../support/proc-table.js'
 import { type Message, type ProcServer, silent, startProcServer } from '../support/stream.js'
 
 const KEY = 'default/llm/0'

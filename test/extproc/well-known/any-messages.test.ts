@@ -3,13 +3,13 @@
 import { status } from '@grpc/grpc-js'
 import fc from 'fast-check'
 import { afterEach, describe, expect, test } from 'vitest'
-import { buildProcTable } from '../../../src/extproc/proc-table.js'
 import { createProcessService } from '../../../src/extproc/process-service.js'
 import { CommonResponse_ResponseStatus } from '../../../src/grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
 import { runs } from '../../support/runs.js'
 import { AS, entry, KEY, PRM, REGISTRATION } from '../support/entries.js'
 import { guardrails } from '../support/guards.js'
 import { body, pathOf, replyIn, request } from '../support/messages.js'
+import { buildProcTable } from '../support/proc-table.js'
 import { type Message, type ProcServer, silent, startProcServer } from '../support/stream.js'
 
 const closing: ProcServer[] = []

@@ -2,12 +2,12 @@
 
 import { afterEach, expect, test } from 'vitest'
 import { createDecisionLog } from '../../../src/decision-log.js'
-import { buildProcTable } from '../../../src/extproc/proc-table.js'
 import { createProcessService } from '../../../src/extproc/process-service.js'
 import type { WellKnownEntry } from '../../../src/ir/proc-entry.js'
 import { AS, entry, KEY, PRM, REGISTRATION } from '../support/entries.js'
 import { guardrails } from '../support/guards.js'
 import { replyIn, request } from '../support/messages.js'
+import { buildProcTable } from '../support/proc-table.js'
 import { type ProcServer, silent, startProcServer } from '../support/stream.js'
 
 const closing: ProcServer[] = []

@@ -1,7 +1,6 @@
 // The well-known documents and registration of an MCP route, over a real stream.
 
 import { afterEach, describe, expect, test } from 'vitest'
-import { buildProcTable } from '../../../src/extproc/proc-table.js'
 import { createProcessService } from '../../../src/extproc/process-service.js'
 import { ProcessingMode_BodySendMode as BodySendMode } from '../../../src/grpc/generated/envoy/extensions/filters/http/ext_proc/v3/processing_mode_pb.js'
 import type { WellKnownEntry } from '../../../src/ir/proc-entry.js'
@@ -12,6 +11,7 @@ import { startHttpServer } from '../../support/http-server.js'
 import { AS, entry, KEY, OIDC, PRM, proxied, REGISTRATION } from '../support/entries.js'
 import { guardrails } from '../support/guards.js'
 import { body, type PlainReply, replyIn, request, type RequestParts } from '../support/messages.js'
+import { buildProcTable } from '../support/proc-table.js'
 import { type ProcServer, silent, startProcServer, type Stream } from '../support/stream.js'
 
 const closing: ProcServer[] = []
