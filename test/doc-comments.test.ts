@@ -18,8 +18,16 @@ const ROOMS = [
     'gatewayapi',
     'grpc',
   ],
-  ...['http2', 'incremental', 'ir', 'resources/kinds', 'routing', 'settings', 'settings.ts'],
-  ...['snapshot', 'workers', 'xds'],
+  ...[
+    'http2',
+    'incremental',
+    'ir',
+    'remote',
+    'resources/crd',
+    'resources/decode',
+    'resources/kinds',
+  ],
+  ...['routing', 'settings', 'settings.ts', 'snapshot', 'workers', 'xds'],
 ]
 
 const EXPORT = /^export (?:async |abstract )?(?:const|function|interface|type|class|enum) (\w+)/

@@ -2,6 +2,7 @@
 
 import { RemoteError, type RemoteFailure } from './remote-failure.js'
 
+/** The end of a call at the latest. */
 export interface Deadline {
   readonly signal: AbortSignal
   /** Returns why the call ended early; undefined if it did not. */

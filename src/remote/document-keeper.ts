@@ -6,6 +6,7 @@ import type { Result } from '../result.js'
 import type { Fetched } from './fetch-document.js'
 import { REFETCH_EVERY_MS, refreshDelay, retryDelay } from './refresh-times.js'
 
+/** What a keeper is created with. */
 export interface KeeperDeps {
   /** Fetches the document. Never rejects. isExtra: a request waits for it. */
   fetch(
@@ -35,6 +36,7 @@ export interface Refetched {
   readonly isOlder: boolean
 }
 
+/** Keeps one document fresh. */
 export interface DocumentKeeper {
   /** Changes the targets. Fetches now if the last fetch failed or one is under way, else when the next is due. */
   update(wanted: WantedDocument): void

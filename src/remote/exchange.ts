@@ -7,6 +7,7 @@ import { Client, type Dispatcher } from 'undici'
 import { ByteCollector, joined } from '../byte-collector.js'
 import { codeOf, RemoteError } from './remote-failure.js'
 
+/** A request, and the limit of its answer. */
 export interface Exchange {
   readonly url: URL
   readonly method: 'GET' | 'POST'
@@ -17,6 +18,7 @@ export interface Exchange {
   readonly signal: AbortSignal
 }
 
+/** An answer with its whole body. */
 export interface Answer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>

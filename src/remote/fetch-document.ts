@@ -11,6 +11,7 @@ const MAX_LEVELS = 32
 /** Maximum JSON values in a document. The largest key sets have some thousands. */
 const MAX_VALUES = 20_000
 
+/** A fetched document. */
 export interface Fetched {
   readonly document: JsonObject
   /** Whether pages of every origin may read it (Fetch standard, CORS check); only for discovery documents. */

@@ -11,6 +11,7 @@ import { codeOf, RemoteError, type RemoteFailure } from './remote-failure.js'
 import type { Lookup, Resolving } from './resolve.js'
 import { sharedLookup } from './shared-lookup.js'
 
+/** A request to a remote target. */
 export interface RemoteRequest {
   readonly method: 'GET' | 'POST'
   /** Lower-case names. host, accept-encoding and x-forwarded-proto are overridden. accept: default application/json. */
@@ -36,6 +37,7 @@ export type CallRemote = (
 const TIMEOUT_MS = 5_000
 const MAX_BYTES = 1024 * 1024
 
+/** What calls are made with. */
 export interface CallRemoteDeps extends Resolving {
   /** The authorities for wellKnownCACertificates: System. */
   readonly systemAuthorities: () => SecureContext
@@ -44,6 +46,7 @@ export interface CallRemoteDeps extends Resolving {
 /** The operating system's resolver. */
 export const systemLookup: Lookup = sharedLookup((host) => lookupName(host, { all: true }))
 
+/** Creates a function that calls remote targets. */
 export const createCallRemote =
   (deps: CallRemoteDeps): CallRemote =>
   async (target, request) => {

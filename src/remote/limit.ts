@@ -1,7 +1,9 @@
 // Concurrency limiter: at most `max` tasks run, the rest wait in FIFO order, those with canWait after all others.
 
+/** Runs tasks within a limit. */
 export type Limit = <T>(task: () => Promise<T>, canWait?: boolean) => Promise<T>
 
+/** Creates a limiter. */
 export function createLimit(max: number): Limit {
   let running = 0
   const waiting: (() => void)[] = []

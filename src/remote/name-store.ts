@@ -5,6 +5,7 @@ import type { NameState, ResolvedName } from '../ir/resolved-name.js'
 import type { Logger } from '../logger.js'
 import { createNameTurns, type NameTurnsDeps, type Standing } from './name-turns.js'
 
+/** What the store is created with. */
 export interface NameStoreDeps extends NameTurnsDeps {
   readonly logger: Logger
   /** Called when answers or errors have changed. Never called from within want(). */
@@ -13,6 +14,7 @@ export interface NameStoreDeps extends NameTurnsDeps {
   random(): number
 }
 
+/** The addresses of wanted names. */
 export interface NameStore {
   /** Sets the wanted names; all others are dropped. */
   want(names: readonly string[]): void
@@ -34,6 +36,7 @@ interface Kept {
   stopTimer: () => void
 }
 
+/** Creates a store without names. */
 export function createNameStore(deps: NameStoreDeps): NameStore {
   const kept = new Map<string, Kept>()
   const turns = createNameTurns(deps)

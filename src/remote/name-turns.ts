@@ -6,6 +6,7 @@ import { createLimit } from './limit.js'
 import { codeOf } from './remote-failure.js'
 import type { Lookup } from './resolve.js'
 
+/** What lookups are made with. */
 export interface NameTurnsDeps {
   readonly lookup: Lookup
   /** How many lookups the system's resolver runs at once; default 2, as in Node. */
@@ -17,11 +18,13 @@ export interface NameTurnsDeps {
 /** How a name is expected to resolve. proven: the last answer was good and quick; doubtful: it was not. */
 export type Standing = 'new' | 'proven' | 'doubtful'
 
+/** The result of a lookup. */
 export interface NameAnswer {
   readonly found: { readonly ips: readonly string[] } | { readonly error: string }
   readonly standing: Standing
 }
 
+/** The queue of lookups. */
 export interface NameTurns {
   /** Looks a name up. Never rejects; undefined: isWanted() was false at its turn, or it was closed. */
   ask(name: string, standing: Standing, isWanted: () => boolean): Promise<NameAnswer | undefined>
@@ -37,6 +40,7 @@ const PATIENCE_MS = 5_000
 const HELD_MS = 30_000
 const DEFAULT_PLACES = 2
 
+/** Creates an empty queue. */
 export const createNameTurns = (deps: NameTurnsDeps): NameTurns => new Turns(deps)
 
 class Turns implements NameTurns {

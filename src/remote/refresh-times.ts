@@ -17,6 +17,7 @@ export const retryDelay = (failures: number, chance: number): number =>
     Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(failures - 1, 10)) * (1 - chance / 5),
   )
 
+/** How long a document may be used. */
 export interface Freshness {
   /** Maximum age from the answer's Cache-Control. */
   readonly maxAgeMs?: number | undefined

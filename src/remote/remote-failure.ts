@@ -24,6 +24,7 @@ export type RemoteFailure =
   | { readonly type: 'broken'; readonly code: string }
   | { readonly type: 'invalid-url' }
 
+/** Returns a sentence about a failure. */
 export function describeFailure(failure: RemoteFailure): string {
   switch (failure.type) {
     case 'no-endpoints':

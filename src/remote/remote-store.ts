@@ -7,6 +7,7 @@ import { fetchDocument } from './fetch-document.js'
 import type { CallRemote } from './http-call.js'
 import { createLimit } from './limit.js'
 
+/** What the store is created with. */
 export interface RemoteStoreDeps {
   /** Milliseconds since the epoch. */
   now(): number
@@ -27,11 +28,13 @@ export interface RemoteStoreDeps {
   readonly startTimer?: (callback: () => void, ms: number) => () => void
 }
 
+/** The metrics that the store updates. */
 export interface RemoteMetrics {
   /** gatehouse_key_set_fetches_total{result}. */
   keySetFetch(result: 'success' | 'failure'): void
 }
 
+/** The wanted documents. */
 export interface RemoteStore {
   /** Sets the wanted documents; all others are dropped. */
   want(documents: readonly WantedDocument[]): void
@@ -49,6 +52,7 @@ const MAX_FETCHES = 10
 /** Limit of fetches that requests wait for. It is separate, because hanging providers would delay a shared queue. */
 const MAX_EXTRA_FETCHES = 100
 
+/** Creates a store without documents. */
 export const createRemoteStore = (deps: RemoteStoreDeps): RemoteStore => new Store(deps)
 
 class Store implements RemoteStore {

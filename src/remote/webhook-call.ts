@@ -10,6 +10,7 @@ import { decodeBody } from './exchange.js'
 import { codeOf, RemoteError, type RemoteFailure } from './remote-failure.js'
 import { MOST_WAITING, type WebhookLine } from './webhook-line.js'
 
+/** A call of a webhook. */
 export interface PooledCall {
   /** Calls with the same backend and limits share connections. */
   readonly backend: string
@@ -33,11 +34,13 @@ export interface PooledCall {
   readonly signal: Ending
 }
 
+/** An answer with its whole body. */
 export interface WebhookAnswer {
   readonly status: number
   readonly body: Uint8Array
 }
 
+/** The answer, or why there is none. */
 export type CallResult = Result<WebhookAnswer, RemoteFailure>
 
 /** Longest wait for a connection of a call without a timeout, in milliseconds. */
@@ -53,6 +56,7 @@ export interface ConnectionUse {
   wasKept: boolean
 }
 
+/** A call in progress. */
 export class WebhookCall implements Dispatcher.DispatchHandler, ConnectionUse {
   wasKept = false
 

@@ -9,6 +9,7 @@ import { connectTarget } from './connect.js'
 import type { CallRemoteDeps } from './http-call.js'
 import { CONNECTION_MS, type ConnectionUse } from './webhook-call.js'
 
+/** Where to connect, and within which limits. */
 export interface ConnectionLimits {
   readonly target: RemoteTarget
   /** 0: no limit. */
@@ -28,6 +29,7 @@ export interface OpenConnections {
   trim(most: number): Promise<void>
 }
 
+/** A pool of connections. */
 export interface WebhookPool extends Pool, OpenConnections {}
 
 /** Opens a pool. signal: aborts connection attempts. */

@@ -6,6 +6,7 @@ import type { Phase } from '../ir/proc-entry.js'
 /** Maximum waiting calls of one phase. */
 export const MOST_WAITING = 4096
 
+/** The queue of one webhook. */
 export interface WebhookLine {
   /** Calls start once a place is free, perhaps immediately. Returns a function to leave, or undefined if full. */
   enter(phase: Phase, start: () => void): (() => void) | undefined
@@ -25,6 +26,7 @@ export interface SharedPlaces {
   onEnd(running: number): void
 }
 
+/** A queue whose places are shared with other processes. */
 export interface SharedLine extends WebhookLine {
   /** Returns the number of calls that run. */
   running(): number
@@ -43,6 +45,7 @@ export const createLine = (max: number): WebhookLine =>
     onEnd: () => undefined,
   })
 
+/** Creates an empty queue. */
 export function createSharedLine(places: SharedPlaces): SharedLine {
   const waiting: Readonly<Record<Phase, Set<() => void>>> = {
     response: new Set(),

@@ -8,6 +8,7 @@ import { type CallResult, type PooledCall, WebhookCall } from './webhook-call.js
 import { type OpenConnections, openPool, type WebhookPool } from './webhook-connections.js'
 import { createLine, type WebhookLine } from './webhook-line.js'
 
+/** The connections to all webhooks. */
 export interface WebhookPools {
   /** Calls a webhook. Never rejects. */
   call(request: PooledCall): Promise<CallResult>

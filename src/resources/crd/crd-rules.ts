@@ -205,6 +205,7 @@ export const proxyPolicyRules = (apiGroup: string): RulesByPath => ({
 const CONNECTIONS = 'GUARDRAIL_WEBHOOK_MAX_CONNECTIONS'
 const KEEPALIVE = 'GUARDRAIL_WEBHOOK_KEEPALIVE_SECONDS'
 
+/** Rules of ProxyParameters. */
 export const PROXY_PARAMETERS_RULES: RulesByPath = {
   env: [once(CONNECTIONS), once(KEEPALIVE)],
   'env.*': [

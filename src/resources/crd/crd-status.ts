@@ -41,15 +41,17 @@ const conditions: JsonObject = {
   },
 }
 
+/** Schema of a status with conditions. */
 export const objectStatus: JsonObject = {
   type: 'object',
-  description: 'What became of it.',
+  description: 'Status of the resource.',
   properties: { conditions },
 }
 
+/** Schema of the status of a policy. */
 export const policyStatusSchema: JsonObject = {
   type: 'object',
-  description: 'What became of it, for every Gateway that it takes effect on.',
+  description: 'Status of the policy, for every Gateway that it takes effect on.',
   required: ['ancestors'],
   properties: {
     ancestors: {

@@ -1,5 +1,6 @@
 // Merges many calls into one: after a quiet period, or when the first call has waited long enough.
 
+/** A function whose calls are merged. */
 export interface Debounced {
   call(): void
   cancel(): void

@@ -15,6 +15,7 @@ export interface Finding {
   readonly message: string
 }
 
+/** A value and the schema to decode it by. */
 export interface Fields {
   readonly schema: z.core.$ZodType
   readonly value: unknown
@@ -25,12 +26,14 @@ export interface Fields {
   readonly secret: boolean
 }
 
+/** A decoded value. */
 export interface DecodedFields {
   readonly value: unknown
   /** Fields that the API defines and Gatehouse does not implement. */
   readonly unsupported: readonly FieldPath[]
 }
 
+/** Decodes a value. */
 export function decodeFields(fields: Fields): Result<DecodedFields, Finding[]> {
   const value = fields.strictness === 'lenient' ? withoutNulls(fields.value) : fields.value
   const unknown =

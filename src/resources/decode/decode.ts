@@ -10,6 +10,7 @@ import { type FieldPath, formatPath, isMap, type PlainMap, valueAt } from './fie
 import { findKind } from './find-kind.js'
 import { type DocumentText, type ParsedDocument, parseYaml } from './yaml-document.js'
 
+/** A resource, and where it was found. */
 export interface DecodedResource {
   readonly collection: keyof Resources
   readonly resource: Resource<unknown>
@@ -17,6 +18,7 @@ export interface DecodedResource {
   readonly position: string
 }
 
+/** The content of one or more documents. */
 export interface Decoded {
   readonly resources: readonly DecodedResource[]
   readonly problems: readonly Problem[]
@@ -83,6 +85,7 @@ function decodeValue(value: unknown, path: FieldPath, context: Context): Decoded
 
 const at = (path: FieldPath, message: string): Finding => ({ path, part: 'value', message })
 
+/** Joins the contents of several documents. */
 export const joinDecoded = (parts: readonly Decoded[]): Decoded => ({
   resources: parts.flatMap(({ resources }) => resources),
   problems: parts.flatMap(({ problems }) => problems),

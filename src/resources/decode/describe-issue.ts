@@ -5,6 +5,7 @@ import { similarWord } from '../../similar.js'
 
 const LONGEST_QUOTE = 60
 
+/** An issue with the value that it is about. */
 export interface Described {
   readonly issue: z.core.$ZodIssue
   /** The value at the issue's path; undefined if there is none. */

@@ -1,5 +1,6 @@
 // Field paths: their notation, and the value at a path.
 
+/** Path of a field in its document. */
 export type FieldPath = readonly PropertyKey[]
 
 /**
@@ -16,8 +17,10 @@ export const formatPath = (path: FieldPath): string =>
     })
     .join('')
 
+/** An object that is not an array. */
 export type PlainMap = Readonly<Record<string, unknown>>
 
+/** Whether a value is an object and not an array. */
 export const isMap = (value: unknown): value is PlainMap =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 

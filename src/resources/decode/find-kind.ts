@@ -3,6 +3,7 @@
 import { similarWord } from '../../similar.js'
 import { type Kind, OTHER_GATEWAY_API_KINDS } from '../kinds/kinds.js'
 
+/** The kind of a document, or why there is none. */
 export type FoundKind =
   | { readonly type: 'kind'; readonly kind: Kind }
   /** The document is most likely meant for Gatehouse. */
@@ -10,6 +11,7 @@ export type FoundKind =
   /** Gatehouse does not read this kind and ignores it. */
   | { readonly type: 'note'; readonly message: string }
 
+/** Finds the kind of a document. */
 export function findKind(kinds: readonly Kind[], apiVersion: string, kind: string): FoundKind {
   const slash = apiVersion.lastIndexOf('/')
   const group = slash < 0 ? '' : apiVersion.slice(0, slash)

@@ -7,6 +7,7 @@ import type { HttpRouteSpec } from '../kinds/http-route.js'
 import { KUBERNETES, type Problem, type ProviderState, type Resource } from '../kinds/resources.js'
 import { resourceKeyOf } from './resource-set.js'
 
+/** What was read, before the quarantine. */
 export interface ReadState extends ProviderState {
   /** Problems of documents that have never decoded. */
   readonly undecoded: readonly Problem[]
@@ -14,6 +15,7 @@ export interface ReadState extends ProviderState {
   readonly unsettled?: readonly Unsettled[]
 }
 
+/** A file whose content may still change. */
 export interface Unsettled {
   /** When the doubt ends, e.g. "until FILE has not been written to for 2 s". */
   readonly until: string

@@ -11,6 +11,7 @@ import type { DecodedResource } from './decode.js'
 export const resourceKey = (kind: string, namespace: string | undefined, name: string): string =>
   `${kind}/${namespace === undefined || namespace === '' ? 'default' : namespace}/${name}`
 
+/** Returns the key of a resource; memoised. */
 export const resourceKeyOf = memo(({ kind, metadata }: Resource<unknown>): string =>
   resourceKey(kind, metadata.namespace, metadata.name),
 )
@@ -21,6 +22,7 @@ export interface CollectedResources {
   readonly problems: readonly Problem[]
 }
 
+/** The resources of all places. */
 export interface ResourceCollector {
   /** Replaces what a place (a file, an object of a cluster) holds. */
   put(place: string, decoded: readonly DecodedResource[]): void

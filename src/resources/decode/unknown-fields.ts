@@ -4,6 +4,7 @@ import type { z } from 'zod'
 import { unimplementedFields } from '../kinds/unimplemented.js'
 import { type FieldPath, isMap } from './field-path.js'
 
+/** A field that the schema does not have. */
 export interface UnknownField {
   readonly path: FieldPath
   /** The fields that its object may have. */

@@ -37,15 +37,18 @@ const isBare = (piece: string): boolean =>
     .split(/\r\n|\n|\r/)
     .every((line) => /^\s*(?:\.\.\.\s*)?(?:[#%].*)?$/.test(line))
 
+/** A place in a file. */
 export interface Position {
   readonly line: number
   readonly column: number
 }
 
+/** Why a document cannot be read. */
 export interface Fault extends Position {
   readonly message: string
 }
 
+/** A document that could be read. */
 export interface ParsedDocument {
   readonly value: unknown
   /** Returns the position of a field's value ("key": of its key), or of the nearest enclosing node if it has none. */
