@@ -19,7 +19,7 @@ import { createRareWarnings } from './rare-warnings.js'
 export interface Cluster {
   readonly provider: ResourceProvider
   /** Absent: Gatehouse applies nothing to a mesh. */
-  readonly mesh?: Pick<RunningController, 'probes' | 'enforced'>
+  readonly mesh?: Pick<RunningController, 'probes' | 'followSecret' | 'enforced'>
   onRun(state: PipelineState): void
 }
 

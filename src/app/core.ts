@@ -71,7 +71,7 @@ export function createCore(settings: Settings, deps: CoreDeps): Core {
   const trust = { loopback: !settings.kubernetes }
   const ads = createAds({ cache, envoys, metrics, logger, now, trust })
   const keySets = keySetsOf(() => ({ remote, pipeline }))
-  const workers = createWorkers(settings, { ads, metrics, logger, ...keySets })
+  const workers = createWorkers(settings, { ads, metrics, logger, mesh: deps.mesh, ...keySets })
   const publisher = createPublisher(publishing({ ads, cache, metrics, workers, deps }))
   const exports = createExports(settings, metrics, workers, logger)
   const caFile = systemCaFile(settings.environment)
@@ -185,19 +185,22 @@ interface WorkerParts extends KeySets {
   readonly ads: GrpcService
   readonly metrics: Metrics
   readonly logger: Logger
+  readonly mesh: MeshParts | undefined
 }
 
 /** Returns undefined for one worker: this process answers itself. */
 function createWorkers(settings: Settings, parts: WorkerParts): WorkerPool | undefined {
   if (settings.workers === 1) return undefined
-  const { ads, metrics, logger, refetchKeySet, keySetAnswers } = parts
-  return new WorkerPool({
+  const { ads, metrics, logger, mesh, refetchKeySet, keySetAnswers } = parts
+  const workers = new WorkerPool({
     ...{ settings, logger },
     heldBytes: settings.heldBytes ?? defaultHeldBytes(),
     services: [ads],
     refetchKeySet: async (id) => ({ ...(await refetchKeySet(id)), answers: keySetAnswers(id) }),
     onRestart: () => metrics.workerEnded(),
   })
+  mesh?.followSecret((secret) => workers.setProbeSecret(secret))
+  return workers
 }
 
 /** Workers are sent the addresses of Gatehouse's Service before any table that could lead there. */

@@ -33,6 +33,8 @@ export interface RunningController {
   enforced(): ReadonlyMap<string, Enforcement>
   /** For the servers that answer probes. */
   readonly probes: ProbeSigns
+  /** Calls a function with the secret of probes as soon as it is known, and when it has changed: workers answer probes. */
+  followSecret(onSecret: (secret: Uint8Array) => void): void
   close(): Promise<void>
 }
 
@@ -81,6 +83,7 @@ export function startMeshController(
   })
   return {
     probes,
+    followSecret: (onSecret) => secret.follow(onSecret),
     enforced: () => enforcer.known(),
     onRun: (now) => {
       const { provider, translation, failure } = now

@@ -10,6 +10,8 @@ import { type KubernetesClient, KubernetesError } from '../resources/kubernetes/
 export interface ProbeSecret {
   /** Returns undefined until it has been read once. */
   current(): Uint8Array | undefined
+  /** Calls a function with the secret as soon as it is known, and when it has changed. */
+  follow(onSecret: (secret: Uint8Array) => void): void
   close(): void
 }
 
@@ -36,12 +38,16 @@ export function startProbeSecret(options: ProbeSecretOptions): ProbeSecret {
   let secret: Uint8Array | undefined
   let timer: NodeJS.Timeout | undefined
   let isClosed = false
+  let tell = (_secret: Uint8Array): void => undefined
   const look = async (): Promise<void> => {
     try {
       const found = await read(client, `${list}/${encodeURIComponent(name)}`)
       if (found === undefined && mayWrite())
         await client.call('POST', list, newSecret(options, secret ?? randomBytes(BYTES)))
-      secret = found ?? secret
+      if (found !== undefined && (secret === undefined || !secretsEqual(found, secret))) {
+        secret = found
+        tell(found)
+      }
     } catch (error) {
       const isRace = error instanceof KubernetesError && error.status === 409
       if (!isRace) onWarning(`the Secret for probes cannot be read or created: ${errorText(error)}`)
@@ -51,12 +57,19 @@ export function startProbeSecret(options: ProbeSecretOptions): ProbeSecret {
   void look()
   return {
     current: () => secret,
+    follow: (onSecret) => {
+      tell = onSecret
+      if (secret !== undefined) onSecret(secret)
+    },
     close: () => {
       isClosed = true
       clearTimeout(timer)
     },
   }
 }
+
+const secretsEqual = (one: Uint8Array, other: Uint8Array): boolean =>
+  Buffer.compare(one, other) === 0
 
 async function read(client: KubernetesClient, path: string): Promise<Uint8Array | undefined> {
   try {

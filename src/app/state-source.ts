@@ -18,7 +18,7 @@ export interface StateParts {
 }
 
 /** What others need of the controller of a mesh. */
-export type MeshParts = Pick<RunningController, 'probes' | 'enforced'>
+export type MeshParts = Pick<RunningController, 'probes' | 'followSecret' | 'enforced'>
 
 /** Creates the source of the gauges. */
 export function createStateSource({ pipeline, envoys, remote, mesh }: StateParts): StateSource {

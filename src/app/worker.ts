@@ -7,6 +7,7 @@ import { createHeldBytes } from '../extproc/stream/held-bytes.js'
 import type { GrpcService } from '../grpc/service.js'
 import { createServing, type SocketServing } from '../grpc/serving.js'
 import type { Logger } from '../logger.js'
+import { createProbeSigns } from '../probes/probe-signs.js'
 import type { Settings } from '../settings.js'
 import { runInTurns } from '../turns.js'
 import { KeySetQuestions } from '../workers/key-set-questions.js'
@@ -23,6 +24,7 @@ import { COUNTERS_FD, openCounters } from '../workers/shared-counters.js'
 import { createWorkerTables, type WorkerTables } from '../workers/table-changes.js'
 import { Exports } from './exports.js'
 import { startIdleCollection } from './idle-collection.js'
+import { isMeshController } from './mesh.js'
 import { createCalls } from './outbound.js'
 import { createCheckAndProcess, limitsOf } from './services.js'
 import { systemCaFile } from './system-ca-file.js'
@@ -65,6 +67,7 @@ class RunningWorker implements Worker {
   #changing: Promise<void> | undefined
   #servings: readonly SocketServing[] = []
   #ownAddresses: readonly string[] = []
+  #probeSecret: Uint8Array | undefined
   #streams = 0
 
   constructor(start: WorkerStart, deps: WorkerDeps) {
@@ -89,6 +92,9 @@ class RunningWorker implements Worker {
       ...createCheckAndProcess({
         ...{ decisions: this.#exports.decisions, tracer: this.#exports.tracer },
         ...{ tables: this.#tables, keySets: this.#keySets, metrics: this.#metrics, logger, now },
+        ...(isMeshController(settings) && {
+          probes: createProbeSigns(() => this.#probeSecret, now),
+        }),
         ...this.#calls(settings),
         shared: { part: 1 / workers, tallyOf: (provider) => counters.named(provider) },
         ...limitsOf(settings, heldBytes),
@@ -118,6 +124,9 @@ class RunningWorker implements Worker {
         return this.#metrics.forgetRoutes(message.routes)
       case 'own-addresses':
         this.#ownAddresses = message.addresses
+        return
+      case 'probe-secret':
+        this.#probeSecret = message.secret
         return
       case 'socket':
         // Tables that were sent before a socket are in force before it is served.

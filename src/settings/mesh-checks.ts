@@ -42,13 +42,10 @@ function controllerProblem({
   for: mesh,
   routeKey,
   connect,
-  workers,
   customProvider,
 }: FlagValues): string | undefined {
   if (connect === undefined)
     return '--connect is missing; expected where the Envoys of the mesh reach Gatehouse'
-  if (workers !== 1)
-    return '--workers must be 1 for --kubernetes with --for: workers answer no probes'
   if (mesh === 'envoy-gateway' && routeKey === undefined)
     return '--for envoy-gateway with --kubernetes needs --route-key envoy-gateway'
   return customProvider === undefined

@@ -112,6 +112,8 @@ export type ToWorker =
    */
   | { readonly type: 'forget'; readonly vanishedBy: number; readonly routes: readonly string[] }
   | { readonly type: 'own-addresses'; readonly addresses: readonly string[] }
+  /** The secret for probes of a mesh's routes. */
+  | { readonly type: 'probe-secret'; readonly secret: Uint8Array }
   /** Sent with a socket. listener: its index in WorkerStart.listeners. */
   | { readonly type: 'socket'; readonly listener: number }
   | { readonly type: 'serving'; readonly serving: boolean }

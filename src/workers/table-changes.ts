@@ -8,7 +8,7 @@ import type { Ir } from '../ir/ir.js'
 import type { ProcEntry } from '../ir/proc-entry.js'
 import { type EntryTable, RetainedTable } from '../snapshot/retained-table.js'
 import { each, type Work } from '../turns.js'
-import type { ListChange, TableChanges } from './messages.js'
+import type { ListChange, TableChanges, ToWorker } from './messages.js'
 
 /** The parts of the model that both servers read. */
 export type Tables = Pick<Ir, 'authz' | 'proc'>
@@ -106,3 +106,10 @@ function add({ authz, proc }: Entries, part: TableChanges): void {
   for (const entry of part.authz.added) authz.set(entry.key, entry)
   for (const entry of part.proc.added) proc.set(entry.key, entry)
 }
+
+/** Messages with the changes, in their order. */
+export const tableMessages = (sequence: number, before: Tables, now: Tables): readonly ToWorker[] =>
+  partsOf(changesBetween(before, now)).map((changes, index, { length }) => ({
+    ...{ type: 'tables', sequence, changes },
+    isLast: index === length - 1,
+  }))

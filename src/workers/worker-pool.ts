@@ -19,7 +19,7 @@ import {
 import { Permits } from './permits.js'
 import { type CountersFile, createCountersFile } from './shared-counters.js'
 import { StreamRelay } from './stream-relay.js'
-import { changesBetween, NO_TABLES, partsOf, type Tables } from './table-changes.js'
+import { NO_TABLES, tableMessages, type Tables } from './table-changes.js'
 import { WorkerMetrics } from './worker-metrics.js'
 import { WorkerPlace } from './worker-place.js'
 import { WorkerQuestion } from './worker-question.js'
@@ -48,6 +48,8 @@ interface Waiting {
   readonly done: () => void
 }
 
+const NOT_SERVING = ['serving', { type: 'serving', serving: false }] as const
+
 /** The workers of this process. */
 export class WorkerPool {
   readonly #deps: WorkerPoolDeps
@@ -62,8 +64,8 @@ export class WorkerPool {
   #counters: CountersFile | undefined
   #tables: Tables = NO_TABLES
   #sequence = 0
-  #ownAddresses: readonly string[] = []
-  #isServing = false
+  /** The latest message of each type that new workers get too. */
+  readonly #latest = new Map<string, ToWorker>([NOT_SERVING])
   #waiting: Waiting[] = []
   #onStarted: { readonly done: () => void; readonly failed: (error: Error) => void } | undefined
   #onGone = (): void => {}
@@ -88,7 +90,7 @@ export class WorkerPool {
     const started = new Promise<void>((done, failed) => (this.#onStarted = { done, failed }))
     for (const place of this.#places) place.start()
     await started
-    this.#pinging = setInterval(() => this.#ping(), PING_MS)
+    this.#pinging = setInterval(() => this.#places.forEach((place) => place.ping()), PING_MS)
     this.#pinging.unref()
   }
 
@@ -111,9 +113,18 @@ export class WorkerPool {
   }
 
   setOwnAddresses(addresses: readonly string[]): void {
-    if (addresses === this.#ownAddresses) return
-    this.#ownAddresses = addresses
-    this.#post({ type: 'own-addresses', addresses })
+    const before = this.#latest.get('own-addresses')
+    if (before?.type === 'own-addresses' && before.addresses === addresses) return
+    this.#postLatest({ type: 'own-addresses', addresses })
+  }
+
+  setProbeSecret(secret: Uint8Array): void {
+    this.#postLatest({ type: 'probe-secret', secret })
+  }
+
+  #postLatest(message: ToWorker): void {
+    this.#latest.set(message.type, message)
+    this.#post(message)
   }
 
   keySetAnswered(id: string, answers: number): void {
@@ -121,8 +132,7 @@ export class WorkerPool {
   }
 
   setServing(serving: boolean): void {
-    this.#isServing = serving
-    this.#post({ type: 'serving', serving })
+    this.#postLatest({ type: 'serving', serving })
   }
 
   /** Passes a socket to the preferred worker if ready, else to the one with the fewest connections of the listener. */
@@ -215,8 +225,7 @@ export class WorkerPool {
     }
     return [
       start,
-      { type: 'own-addresses', addresses: this.#ownAddresses },
-      { type: 'serving', serving: this.#isServing },
+      ...this.#latest.values(),
       ...(this.#sequence === 0 ? [] : tableMessages(this.#sequence, NO_TABLES, this.#tables)),
     ]
   }
@@ -273,10 +282,6 @@ export class WorkerPool {
     for (const place of this.#places) place.post(message)
   }
 
-  #ping(): void {
-    for (const place of this.#places) place.ping()
-  }
-
   /** Waits until all workers have ended, but no longer than timeoutMs. */
   #gone(timeoutMs: number): Promise<void> {
     const areGone = (): boolean => this.#places.every(({ pid }) => pid === undefined)
@@ -291,9 +296,3 @@ export class WorkerPool {
     })
   }
 }
-
-const tableMessages = (sequence: number, before: Tables, now: Tables): readonly ToWorker[] =>
-  partsOf(changesBetween(before, now)).map((changes, index, { length }) => ({
-    ...{ type: 'tables', sequence, changes },
-    isLast: index === length - 1,
-  }))

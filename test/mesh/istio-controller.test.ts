@@ -60,12 +60,16 @@ beforeAll(async () => {
     ...rolesFor('guest', { mesh: 'istio' }),
   )
   await answers('/public', 200)
-  replica = await startReplica({
+  replica = await start('one')
+}, 300_000)
+
+const start = async (name: string, ...flags: readonly string[]): Promise<Replica> =>
+  startReplica({
+    name,
     kubeconfig: await mesh.api.kubeconfig('guest'),
     grpc: `${ADDRESS}:${String(GRPC_PORT)}`,
-    flags: ['--for', 'istio', '--connect', CONNECT],
+    flags: ['--for', 'istio', '--connect', CONNECT, ...flags],
   })
-}, 300_000)
 
 afterAll(async () => {
   await replica.stop()
@@ -310,4 +314,14 @@ test('a policy that the mesh cannot carry closes its route', async () => {
 
 test('the roles of the chart are enough', () => {
   expect(replica.log()).not.toContain('is forbidden')
+})
+
+test('workers answer probes too', async () => {
+  await add(guard('app'))
+  await replica.stop()
+  replica = await start('two', '--workers', '2')
+  await eventually(async () => {
+    expect(await replica.metrics()).toContain('gatehouse_enforced_policies{enforced="true"} 2')
+  }, PATIENCE)
+  await enforced(YES)
 })

@@ -206,9 +206,14 @@ describe('commands', () => {
       '--for envoy-gateway with --kubernetes needs --route-key envoy-gateway',
     ])
     const whole = settingsOf(`${serve} --connect a:1 --route-key envoy-gateway`)
-    expect(wrongOf(`${serve} --connect a:1 --workers 2`)[0]).toContain('--workers must be 1')
     expect(whole.connect).toMatchObject({ host: 'a', port: 1 })
     expect(wrongOf('serve --kubernetes --connect a:1')[0]).toContain('--connect belongs to')
+    const istio = 'serve --kubernetes --for istio'
+    expect(wrongOf(istio)[0]).toContain('--connect is missing')
+    expect(settingsOf(`${istio} --connect a:1 --workers 2`).for).toBe('istio')
+    expect(wrongOf(`${istio} --connect a:1 --custom-provider x`)).toEqual([
+      '--custom-provider belongs to --for istio without --kubernetes',
+    ])
   })
 
   test.each([

@@ -20,8 +20,8 @@
 - --workers={{ .Values.workers }}
 {{- end }}
 {{- if .Values.mesh }}
-{{- if or (ne .Values.mode "central") .Values.tls.secretName (ne (toString .Values.workers) "1") }}
-{{- fail "mesh: expected mode central, no tls.secretName, and workers 1" }}
+{{- if or (ne .Values.mode "central") .Values.tls.secretName }}
+{{- fail "mesh: expected mode central and no tls.secretName" }}
 {{- end }}
 - --for={{ .Values.mesh }}
 - --connect={{ include "gatehouse.host" . }}:18000
