@@ -50,6 +50,18 @@ beforeAll(async () => {
       rateLimit: { local: [{ requests: 1, per: '1h', key: 'request.headers["x-tenant"]' }] },
     }),
     [
+      httpRoute('shop', {
+        hostnames: ['one.example', 'two.example'],
+        rules: [
+          {
+            ...rule('/shop', 'backend'),
+            matches: ['/shop/a', '/shop/b'].map((value) => ({ path: { value } })),
+          },
+        ],
+      }),
+      proxyPolicy('shop', 'shop', { rateLimit: { local: [{ requests: 1, per: '1h' }] } }),
+    ],
+    [
       httpRoute('pages', { rules: [rule('/pages', 'backend', { filters: [CORS_FILTER] })] }),
       proxyPolicy('pages', 'pages', { rateLimit: { local: [{ requests: 1, per: '1h' }] } }),
     ],
@@ -109,6 +121,24 @@ describe('a limit with a key', () => {
 
 test('a limit without a key counts all requests, and needs no token', async () => {
   expect(await statuses('open', undefined, undefined, undefined)).toEqual([200, 200, 429])
+})
+
+test('each match of a rule and each host name counts by itself', async () => {
+  const found: [string, number][] = []
+  for (const place of ['one/a', 'one/a', 'one/b', 'two/a', 'two/b', 'one/b', 'two/b']) {
+    const [host = '', path = ''] = place.split('/')
+    const headers = { host: `${host}.example` }
+    found.push([place, (await send(stack.origin, `/shop/${path}`, { headers })).status])
+  }
+  expect(found).toEqual([
+    ['one/a', 200],
+    ['one/a', 429],
+    ['one/b', 200],
+    ['two/a', 200],
+    ['two/b', 200],
+    ['one/b', 429],
+    ['two/b', 429],
+  ])
 })
 
 test('of several limits each must hold', async () => {

@@ -42,7 +42,7 @@ export const rateLimit = z.object({
     .min(1)
     .max(MAX_LIMITS)
     .describe(
-      'Limits that each Envoy counts by itself, for each match of a rule. A request that exceeds any of them is answered 429 with Retry-After.',
+      'Limits that each Envoy counts by itself, for each match of a rule on each listener and host name. A request that exceeds any of them is answered 429 with Retry-After.',
     )
     .meta({ example: [{ requests: 100, per: '1m', key: 'jwt.sub' }], since: '0.2.0' }),
 })
