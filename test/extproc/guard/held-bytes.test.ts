@@ -9,6 +9,7 @@ import { createProcessService } from '../../../src/extproc/process-service.js'
 import { createHeldBytes, type HeldBytes } from '../../../src/extproc/stream/held-bytes.js'
 import { ProcessingMode_BodySendMode as BodySendMode } from '../../../src/grpc/generated/envoy/extensions/filters/http/ext_proc/v3/processing_mode_pb.js'
 import type { WebhookPools } from '../../../src/remote/webhook-pools.js'
+import { nextTurn } from '../../../src/turns.js'
 import { eventually } from '../../support/eventually.js'
 import { type HttpServer, startHttpServer } from '../../support/http-server.js'
 import { guardEntry, guardrails, plainPools, webhook } from '../support/guards.js'
@@ -202,4 +203,28 @@ test('after a load of unfinished bodies and of prompts that waited, all memory i
     collect()
     expect(process.memoryUsage().arrayBuffers).toBeLessThan(before + 8 * 1024 * K)
   })
+})
+
+test('a client that leaves in any turn after the verdict: nothing is held, and the next is served', async () => {
+  await start(100_000 * K)
+  const content = 'b'.repeat(900_000)
+  const modify = JSON.stringify({ action: { body: { messages: [{ role: 'user', content }] } } })
+  for (let turns = 0; turns < 12; turns += 1) {
+    asked = []
+    const stream = server.open(KEY)
+    stream.send(post(), body(chat(content.length), true))
+    await eventually(() => expect(asked).toHaveLength(1))
+    asked[0]?.end(modify)
+    for (let turn = 0; turn < turns; turn += 1) await nextTurn()
+    stream.cancel()
+    await isHeld(0)
+  }
+  asked = []
+  const last = server.open(KEY)
+  last.send(post(), body(chat(10), true))
+  await eventually(() => expect(asked).toHaveLength(1))
+  allow(asked[0])
+  expect((await last.next())?.response.case).toBe('requestHeaders')
+  last.cancel()
+  await isHeld(0)
 })
