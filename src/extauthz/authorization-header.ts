@@ -9,6 +9,8 @@ export type BearerToken =
   | { readonly type: 'malformed' }
 
 const MAX_LENGTH = 16 * 1024
+/** RFC 6750 section 2.1: b64token. */
+const TOKEN = /^[A-Za-z0-9._~+/=-]+$/
 const BEARER = /^bearer +([A-Za-z0-9._~+/=-]+)$/i
 
 const NONE: BearerToken = { type: 'none' }
@@ -33,6 +35,7 @@ export function bearerToken(values: readonly string[]): BearerToken {
   const [value] = values
   if (value === undefined) return NONE
   if (values.length > 1 || value.length > MAX_LENGTH) return MALFORMED
-  const token = BEARER.exec(value)?.[1]
+  const usual = unreadToken(values)
+  const token = usual !== undefined && TOKEN.test(usual) ? usual : BEARER.exec(value)?.[1]
   return token === undefined ? MALFORMED : { type: 'token', token }
 }
