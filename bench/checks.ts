@@ -8,6 +8,7 @@ import { newKeys, newTokens } from './tokens.js'
 export const GO_NOOP = 'Go no-op'
 export const GRPC_JS_NOOP = 'grpc-js no-op'
 export const REMEMBERED = 'Gatehouse, remembered token'
+const EXPORTING = 'Gatehouse, remembered token, OTLP'
 export const NEW = 'Gatehouse, new token'
 
 export interface CheckRows {
@@ -53,6 +54,7 @@ export async function measureChecks(
       ...scenario(GRPC_JS_NOOP),
       ...scenario('OPA'),
       ...scenario('Gatehouse', again, REMEMBERED),
+      ...scenario('Gatehouse with OTLP', again, EXPORTING),
       ...scenario('Gatehouse', withNewTokens, NEW),
     ]
     return { rows: await measure(scenarios, rounds, say), startupMs }

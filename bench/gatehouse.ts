@@ -12,14 +12,15 @@ export interface Gatehouse extends Party {
   readonly startupMs: number
 }
 
+/** Starts `gatehouse serve` with these objects on a Unix socket, beside which their file is written. */
 export async function startGatehouse(
-  folder: string,
   socket: string,
   items: readonly object[],
+  flags: readonly string[] = [],
 ): Promise<Gatehouse> {
-  const resources = join(folder, 'resources.json')
+  const resources = `${socket}.json`
   await writeFile(resources, JSON.stringify({ kind: 'List', apiVersion: 'v1', items }))
-  const { log, ...gatehouse } = await serveFiles(resources, `unix:${socket}`)
+  const { log, ...gatehouse } = await serveFiles(resources, `unix:${socket}`, [], flags)
   log.resume()
   return gatehouse
 }
@@ -29,11 +30,13 @@ export async function startGatehouse(
  * @param resources a file or a folder.
  * @param grpc as in --grpc.
  * @param nodeFlags flags for Node.
+ * @param flags more flags of Gatehouse.
  */
 export async function serveFiles(
   resources: string,
   grpc: string,
   nodeFlags: readonly string[] = [],
+  flags: readonly string[] = [],
 ): Promise<Gatehouse & { readonly log: Readable }> {
   const admin = `127.0.0.1:${String(await freePort())}`
   const start = performance.now()
@@ -49,7 +52,7 @@ export async function serveFiles(
         '--resources',
         resources,
       ],
-      ...['--grpc', grpc, '--admin', admin, '--listen-address', '127.0.0.1'],
+      ...['--grpc', grpc, '--admin', admin, '--listen-address', '127.0.0.1', ...flags],
     ],
     'pipe',
   )

@@ -8,7 +8,14 @@ import { LAYERED_RUNTIME } from '../src/xds/bootstrap/runtime.js'
 import { messageJson } from '../src/xds/encode/read.js'
 import { grpcCluster, HTTP_FILTERS, listener, socketAddress } from './envoy-parts.js'
 
-export const GUARD_VARIANTS = ['no guard', 'no-op ext_proc', 'allow', 'change', 'steady'] as const
+export const GUARD_VARIANTS = [
+  'no guard',
+  'no-op ext_proc',
+  'Go no-op ext_proc',
+  'allow',
+  'change',
+  'steady',
+] as const
 export type GuardVariant = (typeof GUARD_VARIANTS)[number]
 
 export interface GuardEnvoyOptions {
@@ -16,6 +23,8 @@ export interface GuardEnvoyOptions {
   readonly ports: Readonly<Record<GuardVariant, number>>
   /** Socket paths of the ext_proc servers. */
   readonly noop: string
+  /** Its listener gets no requests if it is not running. */
+  readonly go: string
   readonly gatehouse: string
   readonly llmPort: number
 }
@@ -24,6 +33,7 @@ export function guardEnvoy({
   admin,
   ports,
   noop,
+  go,
   gatehouse,
   llmPort,
 }: GuardEnvoyOptions): JsonObject {
@@ -34,6 +44,7 @@ export function guardEnvoy({
   const filters: Readonly<Record<GuardVariant, readonly JsonObject[]>> = {
     'no guard': [],
     'no-op ext_proc': [extProc('noop', 'none')],
+    'Go no-op ext_proc': [extProc('go', 'none')],
     allow: [extProc('gatehouse', 'default/allow/0')],
     change: [extProc('gatehouse', 'default/change/0')],
     steady: [extProc('gatehouse', 'default/steady/0')],
@@ -52,7 +63,10 @@ export function guardEnvoy({
     layered_runtime: messageJson(LayeredRuntimeSchema, LAYERED_RUNTIME),
     static_resources: {
       listeners: GUARD_VARIANTS.map((variant) => listener(ports[variant], filters[variant], route)),
-      clusters: [grpcCluster('noop', noop), grpcCluster('gatehouse', gatehouse), llm],
+      clusters: [
+        ...[grpcCluster('noop', noop), grpcCluster('go', go)],
+        ...[grpcCluster('gatehouse', gatehouse), llm],
+      ],
     },
   }
 }

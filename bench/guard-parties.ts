@@ -6,13 +6,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { HOLD_BACK } from './chat.js'
 import { startEnvoy, startGatehouse } from './gatehouse.js'
+import { goPrograms } from './go-programs.js'
 import { GUARD_VARIANTS, guardEnvoy, type GuardVariant } from './guard-envoy.js'
 import type { Target } from './measure.js'
 import { backend, gatewayAt, OURS, policy, route } from './objects.js'
-import { freePort, freePorts, runScript, stop } from './processes.js'
+import { freePort, freePorts, runProgram, runScript, stop } from './processes.js'
 
 export interface GuardParties {
   readonly targets: Readonly<Record<GuardVariant, Target>>
+  /** Whether the server of the Go no-op is there. */
+  readonly hasGo: boolean
   /** The webhook that allows immediately, called directly without Envoy. */
   readonly webhook: Target
   close(): Promise<void>
@@ -20,11 +23,13 @@ export interface GuardParties {
 
 export async function startGuardParties(): Promise<GuardParties> {
   const folder = await mkdtemp(join(tmpdir(), 'gatehouse-bench-'))
-  const sockets = { noop: join(folder, 'noop.sock'), gatehouse: join(folder, 'gatehouse.sock') }
+  const socket = (name: string): string => join(folder, `${name}.sock`)
+  const sockets = { noop: socket('noop'), go: socket('go'), gatehouse: socket('gatehouse') }
   const servers = await freePorts(['llm', 'allow', 'change', 'steady'])
   const llm = await runScript('llm-server', Object.values(servers).map(String))
   const noop = await runScript('noop-processor', [`unix:${sockets.noop}`])
-  const gatehouse = await startGatehouse(folder, sockets.gatehouse, [
+  const go = await runProgram(goPrograms.noop, [sockets.go])
+  const gatehouse = await startGatehouse(sockets.gatehouse, [
     gatewayAt(8080),
     ...guarded('allow', servers.allow),
     ...guarded('change', servers.change),
@@ -41,13 +46,15 @@ export async function startGuardParties(): Promise<GuardParties> {
     targets: {
       'no guard': target('no guard'),
       'no-op ext_proc': target('no-op ext_proc', noop.pid),
+      'Go no-op ext_proc': target('Go no-op ext_proc', go?.pid),
       allow: target('allow', gatehouse.pid),
       change: target('change', gatehouse.pid),
       steady: target('steady', gatehouse.pid),
     },
+    hasGo: go !== undefined,
     webhook: { port: servers.allow, envoyPid: envoy.pid, serverPid: undefined },
     close: async () => {
-      await stop([envoy, gatehouse, noop, llm])
+      await stop([envoy, gatehouse, noop, llm, ...(go === undefined ? [] : [go])])
       await rm(folder, { recursive: true })
     },
   }

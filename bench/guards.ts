@@ -25,6 +25,7 @@ export interface GuardRows {
 
 export const NO_GUARD = 'no guard'
 export const NOOP = 'no-op ext_proc'
+export const GO_NOOP_PROC = 'Go no-op ext_proc'
 export const ALLOW = 'Gatehouse, webhooks allow'
 export const WEBHOOK = 'a webhook by itself'
 const CHANGE = 'Gatehouse, webhooks change all texts'
@@ -77,6 +78,7 @@ export async function measureGuards(
     const rows = await measure(
       [
         replies(NO_GUARD, targets['no guard']),
+        ...(parties.hasGo ? [replies(GO_NOOP_PROC, targets[GO_NOOP_PROC])] : []),
         ...both.map(({ name, target }) => replies(name, target)),
         replies(CHANGE, targets.change),
         replies(WEBHOOK, webhook),

@@ -1,15 +1,15 @@
 // Starts everything that the check benchmark needs: no-op servers, OPA, Gatehouse with a policy, and an Envoy in front.
 
-import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { startAnsweringServer } from './answering-server.js'
 import { envoyConfig, type Variant, VARIANTS } from './envoy-config.js'
 import { startEnvoy, startGatehouse } from './gatehouse.js'
 import { goPrograms } from './go-programs.js'
 import type { Target } from './measure.js'
 import { backend, gatewayAt, policy, route } from './objects.js'
-import { freePort, freePorts, type Party, run, runScript, stop } from './processes.js'
+import { freePort, freePorts, type Party, runProgram, runScript, stop } from './processes.js'
 import { AUDIENCE, ISSUER, type Keys } from './tokens.js'
 
 export interface Parties {
@@ -29,12 +29,17 @@ export async function startParties(keys: Keys): Promise<Parties> {
     'Go no-op': socket('go'),
     OPA: socket('opa'),
     Gatehouse: socket('gatehouse'),
+    'Gatehouse with OTLP': socket('otlp'),
   }
   const noop = await runScript('noop-server', [`unix:${sockets['grpc-js no-op']}`])
   const go = await runProgram(goPrograms.noop, [sockets['Go no-op']])
   const rule = [JSON.stringify(keys.jwks), ISSUER, AUDIENCE]
   const opa = await runProgram(goPrograms.opa, [sockets.OPA, ...rule])
-  const gatehouse = await startGatehouse(folder, sockets.Gatehouse, resources(keys))
+  const gatehouse = await startGatehouse(sockets.Gatehouse, resources(keys))
+  const collector = await startAnsweringServer()
+  const exporting = await startGatehouse(sockets['Gatehouse with OTLP'], resources(keys), [
+    ...['--otlp', `http://127.0.0.1:${String(collector.port)}`],
+  ])
   const ports = await freePorts(VARIANTS)
   const admin = await freePort()
   const config = envoyConfig({
@@ -53,6 +58,7 @@ export async function startParties(keys: Keys): Promise<Parties> {
       'Go no-op': target('Go no-op', go),
       OPA: target('OPA', opa),
       Gatehouse: target('Gatehouse', gatehouse),
+      'Gatehouse with OTLP': target('Gatehouse with OTLP', exporting),
     },
     present: new Set(
       VARIANTS.filter(
@@ -62,22 +68,12 @@ export async function startParties(keys: Keys): Promise<Parties> {
     ),
     startupMs: gatehouse.startupMs,
     close: async () => {
-      const all = [envoy, gatehouse, noop, go, opa]
+      const all = [envoy, gatehouse, exporting, noop, go, opa]
       await stop(all.filter((party) => party !== undefined))
+      collector.close()
       await rm(folder, { recursive: true })
     },
   }
-}
-
-/** Starts a program and waits for its first output. Returns undefined without a path. */
-async function runProgram(
-  path: string | undefined,
-  args: readonly string[],
-): Promise<Party | undefined> {
-  if (path === undefined) return undefined
-  const party = run(path, args)
-  await once(party.child.stdout ?? party.child, 'data')
-  return party
 }
 
 /** One route and one policy like the demo's, with inline keys. */

@@ -31,6 +31,17 @@ export async function runScript(name: string, args: readonly string[]): Promise<
   return party
 }
 
+/** Starts a program and waits for its first output. Returns undefined without a path. */
+export async function runProgram(
+  path: string | undefined,
+  args: readonly string[],
+): Promise<Party | undefined> {
+  if (path === undefined) return undefined
+  const party = run(path, args)
+  await once(party.child.stdout ?? party.child, 'data')
+  return party
+}
+
 export async function stop(parties: readonly Party[]): Promise<void> {
   for (const { child } of parties) {
     const ended = once(child, 'exit')

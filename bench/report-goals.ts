@@ -2,7 +2,7 @@
 
 import { HOLD_BACK, SLOW_WEBHOOK_MS, STEADY_EVENT_MS, STEADY_TOKEN } from './chat.js'
 import { type CheckRows, GO_NOOP, NEW, REMEMBERED } from './checks.js'
-import { ALLOW, type GuardRows, NO_GUARD, NOOP, WEBHOOK } from './guards.js'
+import { ALLOW, GO_NOOP_PROC, type GuardRows, NO_GUARD, NOOP, WEBHOOK } from './guards.js'
 import type { Row } from './measure.js'
 import { addedLatency, streamMemory } from './report-guards.js'
 import { ratioOf, type Spread, spreadOf } from './spread.js'
@@ -36,9 +36,14 @@ ${floorOf(guards)}
 
 /** A paragraph about the lower bound of a guard's added latency. */
 function floorOf({ replies }: GuardRows): string {
-  const floor = addedLatency(rowNamed(replies, NOOP), rowNamed(replies, NO_GUARD))
+  const adds = (name: string): readonly string[] =>
+    replies
+      .filter((row) => row.name === name)
+      .map((row) => addedLatency(row, rowNamed(replies, NO_GUARD)))
+      .map((floor) => `the ${name}, which asks no webhook, adds ${spreadCell(floor, 2)} ms`)
+  const floors = [GO_NOOP_PROC, NOOP].flatMap(adds).join('; ')
   return (
-    `The added p50 has Envoy's own part in it: the no-op ext_proc, which asks no webhook, adds ${spreadCell(floor, 2)} ms. ` +
+    `The added p50 has Envoy's own part in it: ${floors}. ` +
     'A chat goes to the server and back twice, once with the prompt and once with the reply, in any mode that holds bodies, and ' +
     'each way wakes a process that sleeps.'
   )

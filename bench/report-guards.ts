@@ -66,7 +66,7 @@ const PREFACE = `## Guardrails
 
 Chat completions of about 2 kB each way, in another Envoy with a listener per variant, to an LLM on loopback that answers at
 once. The no-op ext_proc is grpc-js passing on every message as it comes, in the same full-duplex mode: what any ext_proc
-server on this runtime costs at least. Gatehouse asks a webhook on loopback about every prompt and every reply, so that a
+server on this runtime costs at least. The Go no-op is the same of grpc-go. Gatehouse asks a webhook on loopback about every prompt and every reply, so that a
 request is four calls instead of one; the webhook's own CPU is not counted, its time is.
 `
 

@@ -62,7 +62,8 @@ ${machine()}${withoutGo()}
 - **Go no-op, grpc-js no-op**: servers of grpc-go (with the generated types, as every one has) and of grpc-js (which reads nothing of
   the request) that let everything in: what any ext_authz server on these costs at least.
 - **OPA**: the same rule in Rego, the keys beside it: OPA's engine in a server of grpc-go, and nothing of what OPA-Envoy does around it.
-- **remembered token**: Gatehouse has verified this token before.
+- **remembered token**: Gatehouse has verified this token before. **OTLP**: it sends telemetry to a collector on loopback; otherwise it
+  computes none.
 - **new token**: every request brings a token that Gatehouse has never seen.
 `
 
