@@ -15,20 +15,19 @@ export function refusalReasons(
   { name }: Route,
   { statuses, resources }: RefusalSources,
 ): readonly string[] {
-  const [namespace = '', httpRoute = ''] = name.split('/')
+  const isFor = (namespace: string, httpRoute: string): boolean =>
+    name.startsWith(`${namespace}/${httpRoute}/`)
   const policies = new Set(
     resources.proxyPolicies
       .filter(({ metadata, spec }) =>
         spec.targetRefs.some(({ kind, name: target }) =>
-          kind === 'HTTPRoute'
-            ? metadata.namespace === namespace && target === httpRoute
-            : kind === 'Gateway',
+          kind === 'HTTPRoute' ? isFor(metadata.namespace, target) : kind === 'Gateway',
         ),
       )
       .map(({ metadata }) => `${metadata.namespace}/${metadata.name}`),
   )
   const isOfRoute = ({ kind, namespace: own, name: named }: ResourceStatus): boolean =>
-    kind === 'HTTPRoute' && own === namespace && named === httpRoute
+    kind === 'HTTPRoute' && isFor(own, named)
   const isOfPolicy = ({ kind, namespace: own, name: named }: ResourceStatus): boolean =>
     kind === 'ProxyPolicy' && policies.has(`${own}/${named}`)
   const sentences = statuses.flatMap((status) =>
