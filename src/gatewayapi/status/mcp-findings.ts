@@ -1,5 +1,5 @@
 // Checks MCP routes for the status of their policy: whether clients find the policy's documents, and whether the routes
-// serve resourceMetadata.resource.
+// serve resourceMetadata.resource, and whether clients can ask for the scopes that a route requires.
 
 import { translateGateway } from '../listeners/gateways.js'
 import { tokenPolicies } from '../policies/attachments.js'
@@ -37,6 +37,7 @@ export function mcpFindings(
     // In a mesh the documents have their own route.
     context.options.mesh === undefined ? documentFindings(mcp, route, routes) : {},
     resourceFindings(context, mcp, route, routes),
+    { warnings: scopeWarnings(policy, route) },
   ])
   return {
     notes: all.flatMap(({ notes = [] }) => notes),
@@ -113,6 +114,21 @@ function resourceFindings(
         : []),
     ],
   }
+}
+
+/** Reports scopes that a route requires and clients cannot ask for at the relay, although the challenge names them. */
+function scopeWarnings(policy: ProxyPolicy, { key, scopes }: TranslatedRoute): readonly string[] {
+  const missing = scopes.flatMap(({ attachment: { jwt, authorization } }) => {
+    const relay = jwt?.policy === policy ? jwt.jwt?.mcp?.relay : undefined
+    if (relay === undefined) return []
+    const required = (authorization?.requiredScopes ?? []).flatMap((entry) => entry.scopes)
+    return required.filter((scope) => !relay.scopes.includes(scope))
+  })
+  return missing.length === 0
+    ? []
+    : [
+        `HTTPRoute ${key} requires scopes that mcp.relay.scopes (by default resourceMetadata.scopesSupported) does not list: ${[...new Set(missing)].join(' ')}: ${NO_LOGIN} for them`,
+      ]
 }
 
 /** Whether the host is this machine. No proxy is expected there, so names and ports of listeners can be compared. */
