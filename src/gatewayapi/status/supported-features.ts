@@ -47,8 +47,16 @@ export const SUPPORTED_FEATURES: readonly string[] = [
   'ReferenceGrant',
 ]
 
+/** Features that the Envoys which Gatehouse creates lack: they serve no HTTPS, and have the addresses that their Service gets. */
+const NOT_PROVISIONED: ReadonlySet<string> = new Set([
+  'GatewayFrontendClientCertificateValidation',
+  'GatewayFrontendClientCertificateValidationInsecureFallback',
+  'GatewayHTTPSListenerDetectMisdirectedRequests',
+  'GatewayStaticAddresses',
+])
+
 /** Names of the features, sorted, if Gatehouse creates the Envoys: `spec.infrastructure` is then in force. */
 export const PROVISION_FEATURES: readonly string[] = [
-  ...SUPPORTED_FEATURES,
+  ...SUPPORTED_FEATURES.filter((feature) => !NOT_PROVISIONED.has(feature)),
   'GatewayInfrastructure',
 ].sort()

@@ -55,6 +55,7 @@ interface Volume {
   readonly name: string
   readonly secret?: Items & { readonly secretName: string }
   readonly configMap?: Items & { readonly name: string }
+  readonly emptyDir?: object
 }
 
 interface Pod {
@@ -198,9 +199,21 @@ class StandIn implements Kubelet {
 
   /** Writes the volumes to folders; returns the folder of each mount path. */
   async #mounts({ metadata, spec }: Pod): Promise<ReadonlyMap<string, string>> {
-    const mounts = new Map<string, string>()
-    for (const { name, secret, configMap } of spec.volumes ?? []) {
+    const { volumes = [], containers } = spec
+    const folderOf = ({ name }: Volume): string =>
+      join(this.#options.folder, 'volumes', metadata.uid, name)
+    const mounts = new Map(
+      volumes.flatMap((volume) =>
+        (containers[0].volumeMounts ?? [])
+          .filter(({ name }) => name === volume.name)
+          .map(({ mountPath }) => [mountPath, folderOf(volume)] as const),
+      ),
+    )
+    for (const volume of volumes) {
+      const { secret, configMap, emptyDir } = volume
       const source = secret ?? configMap
+      if (source === undefined && emptyDir === undefined) continue
+      mkdirSync(folderOf(volume), { recursive: true })
       if (source === undefined) continue
       const plural = secret === undefined ? 'configmaps' : 'secrets'
       const object = secret?.secretName ?? configMap?.name ?? ''
@@ -208,16 +221,14 @@ class StandIn implements Kubelet {
         'GET',
         `/api/v1/namespaces/${metadata.namespace}/${plural}/${object}`,
       )) as { data?: Readonly<Record<string, string>> }
-      const folder = join(this.#options.folder, 'volumes', metadata.uid, name)
-      mkdirSync(folder, { recursive: true })
       const items = source.items ?? Object.keys(data).map((key) => ({ key, path: key }))
-      for (const { key, path } of items)
-        writeFileSync(
-          join(folder, path),
-          Buffer.from(data[key] ?? '', secret === undefined ? 'utf8' : 'base64'),
-        )
-      for (const mount of spec.containers[0].volumeMounts ?? [])
-        if (mount.name === name) mounts.set(mount.mountPath, folder)
+      for (const { key, path } of items) {
+        const text = data[key] ?? ''
+        const file = join(folderOf(volume), path)
+        // A file may name others by their mount paths.
+        if (secret === undefined) writeFileSync(file, mounted(text, mounts))
+        else writeFileSync(file, Buffer.from(text, 'base64'))
+      }
     }
     return mounts
   }

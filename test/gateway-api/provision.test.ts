@@ -1,0 +1,61 @@
+// The tests of the official Gateway API conformance suite for the feature GatewayInfrastructure, which Gatehouse claims when
+// it creates the Envoys.
+
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { ADDRESS } from '../kubernetes/support/api-server.js'
+import { freePort } from '../support/ports.js'
+import { API_GROUP } from '../support/resources.js'
+import { runSuite } from './support/suite.js'
+import { startSuiteCluster, type SuiteCluster } from './support/suite-cluster.js'
+
+const CLASS = 'gatehouse'
+const PARAMETERS = { group: API_GROUP, kind: 'ProxyParameters', name: 'envoys' }
+
+let cluster: SuiteCluster
+let passed = 0
+
+beforeAll(async () => {
+  const grpc = `${ADDRESS}:${String(await freePort())}`
+  cluster = await startSuiteCluster({
+    objects: [
+      {
+        apiVersion: `${API_GROUP}/v1alpha1`,
+        ...{ kind: PARAMETERS.kind, metadata: { name: PARAMETERS.name } },
+        spec: { envoys: { image: 'envoy', serviceType: 'ClusterIP' } },
+      },
+      {
+        apiVersion: 'gateway.networking.k8s.io/v1',
+        ...{ kind: 'GatewayClass', metadata: { name: CLASS } },
+        spec: {
+          controllerName: `${API_GROUP}/gatehouse`,
+          parametersRef: { ...PARAMETERS, namespace: 'default' },
+        },
+      },
+    ],
+    replicaOptions: () => ({
+      ...{ grpc, listenAddress: '0.0.0.0' },
+      flags: ['--provision', '--connect', grpc],
+    }),
+  })
+})
+
+afterAll(() => cluster.close(passed === 2))
+
+it.each(['GatewayInfrastructureMetadata', 'GatewayInvalidParametersRef'])(
+  'passes %s',
+  async (name) => {
+    const { kubeconfig, folder } = cluster
+    const flags = ['-run-test', name]
+    await runSuite({ kubeconfig, gatewayClass: CLASS, folder, flags })
+    // The feature belongs to no profile, so the report does not count its tests.
+    const outcomes = readFileSync(join(folder, 'suite.log'), 'utf8').match(/--- (PASS|FAIL): \S+/g)
+    expect({ outcomes, folder }).toMatchObject({
+      ...{ outcomes: expect.arrayContaining([`--- PASS: TestConformance/${name}`]) as unknown },
+      folder,
+    })
+    expect(outcomes?.join()).not.toContain('FAIL')
+    passed += 1
+  },
+)
