@@ -31,6 +31,8 @@ const deny = (rule: string): object => ({
   policy: { matchExpressions: [rule] },
 })
 
+const TRACEPARENT = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`
+
 let server: Backend
 let stack: GuardedStack
 
@@ -97,7 +99,10 @@ function streamed(): Promise<Answer> {
 
 test('has the reason of each refusal', async () => {
   const cases: readonly (readonly [Answer, object])[] = [
-    [await send(stack.origin, '/api'), { status: 401, reason: 'no-token' }],
+    [
+      await send(stack.origin, '/api', { headers: { traceparent: TRACEPARENT } }),
+      { status: 401, reason: 'no-token', trace_parent: TRACEPARENT },
+    ],
     [await send(stack.origin, '/closed'), { status: 500, reason: 'broken-policy' }],
     [
       await send(stack.origin, '/nowhere'),

@@ -11,6 +11,8 @@ import { CLAIMS_NAMESPACE, REASON_KEY } from '../../ir/names.js'
 import { REFUSED_500 } from './local-reply.js'
 import { typedConfig } from './messages.js'
 
+const HEADER = 'request.headers["traceparent"]'
+
 const LINE = {
   start: '%START_TIME%',
   method: '%REQ(:METHOD)%',
@@ -24,7 +26,8 @@ const LINE = {
   reason: `%DYNAMIC_METADATA(${CLAIMS_NAMESPACE}:${REASON_KEY})%`,
   refused: `%REQ(${REFUSED_500})%`,
   request_id: '%REQ(X-REQUEST-ID)%',
-  trace_parent: '%REQ(TRACEPARENT)%',
+  // Anything else in this header is text of the client, which may be a secret.
+  trace_parent: `%CEL(${HEADER}.matches('^00-[0-9a-f-]+$') ? ${HEADER} : ''):55%`,
 }
 
 /** envoy.config.accesslog.v3.AccessLog */
