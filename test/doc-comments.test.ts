@@ -18,15 +18,7 @@ const ROOMS = [
     'gatewayapi',
     'grpc',
   ],
-  ...[
-    'http2',
-    'incremental',
-    'ir',
-    'remote',
-    'resources/crd',
-    'resources/decode',
-    'resources/kinds',
-  ],
+  ...['http2', 'incremental', 'ir', 'remote', 'resources'],
   ...['routing', 'settings', 'settings.ts', 'snapshot', 'workers', 'xds'],
 ]
 

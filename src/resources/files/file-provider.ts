@@ -16,6 +16,7 @@ import { type DocumentReader, readerInPlace } from './read-documents.js'
 import { SeenWrites } from './seen-writes.js'
 import { type Others, othersIn, QUIET_MS } from './unsettled.js'
 
+/** What the provider is created with. */
 export interface FileProviderOptions {
   /** Files, and folders that are read recursively. */
   readonly paths: readonly string[]
@@ -50,20 +51,16 @@ const WALK_AFTER = 60_000
 export const NOTHING_SERVED =
   'nothing to serve; files that end in .yaml, .yml or .json are read, in folders below too'
 
+/** Creates a provider that has not started. */
 export const createFileProvider = (options: FileProviderOptions): ResourceProvider =>
   new FileProvider(options)
-
-interface WatchedTree {
-  readonly tree: FileTree
-  /** Folders that were not watched before. */
-  readonly opened: ReadonlySet<string>
-}
 
 /** The files to look at in one round. */
 interface Round {
   readonly found: readonly FoundFile[]
   /** Paths of files that no longer exist. */
   readonly gone: readonly string[]
+  /** Folders that were not watched before. */
   readonly opened: ReadonlySet<string>
 }
 
@@ -189,7 +186,7 @@ class FileProvider implements ResourceProvider {
   }
 
   /** Walks again after watching new folders, so no change in between is missed. */
-  async #watchedTree(): Promise<WatchedTree> {
+  async #watchedTree(): Promise<Pick<Round, 'opened'> & { readonly tree: FileTree }> {
     const opened = new Set<string>()
     for (let looks = 1; ; looks++) {
       const tree = await findFiles(this.#options.paths, this.#options.maxFiles)

@@ -7,6 +7,7 @@ import type { Kind } from '../kinds/kinds.js'
 import type { Problem } from '../kinds/resources.js'
 import { decodeDocuments, type ReadFile } from './read-documents.js'
 
+/** What is in force of a file. */
 export interface FileRecord {
   readonly resources: readonly DecodedResource[]
   readonly problems: readonly Problem[]
@@ -24,6 +25,7 @@ interface DecodedDocument {
   readonly decoded: Decoded
 }
 
+/** The record of a file that was never read. */
 export const EMPTY_RECORD: FileRecord = {
   resources: [],
   problems: [],

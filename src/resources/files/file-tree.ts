@@ -7,8 +7,10 @@ import { nextTurn } from '../../turns.js'
 import type { Problem } from '../kinds/resources.js'
 
 const EXTENSIONS = ['.yaml', '.yml', '.json']
+/** Maximum number of files, above which nothing is read. */
 export const MAX_FILES = 20_000
 
+/** The files and folders of one walk. */
 export interface FileTree {
   /** The files found, in no particular order. */
   readonly files: readonly FoundFile[]
@@ -25,6 +27,7 @@ export interface FileTree {
   readonly turns: ReadonlySet<string>
 }
 
+/** A file as found by a walk. */
 export interface FoundFile {
   /** The path, beginning as the user wrote it. */
   readonly path: string
@@ -253,5 +256,6 @@ const lostMessage = (error: unknown): string =>
     ? 'no such file or folder'
     : `cannot be read: ${fileErrorCode(error)}`
 
+/** Returns the code of an error of node:fs, e.g. ENOENT. */
 export const fileErrorCode = (error: unknown): string =>
   error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'

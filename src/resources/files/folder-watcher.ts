@@ -8,8 +8,10 @@ import { fileErrorCode } from './file-tree.js'
 /** The relevant names in each folder; undefined means all. */
 export type WatchedFolders = ReadonlyMap<string, ReadonlySet<string> | undefined>
 
+/** Watches one folder. */
 export type WatchFolder = (folder: string) => FSWatcher
 
+/** What a watcher is created with. */
 export interface FolderWatcherOptions {
   /** The watch function of node:fs. */
   readonly watch: WatchFolder
@@ -22,6 +24,7 @@ export interface FolderWatcherOptions {
   readonly onFailure: (folder: string, code: string) => void
 }
 
+/** Watches folders. */
 export interface FolderWatcher {
   /**
    * Watches exactly these folders; a folder replaced by another of the same name is watched anew. Returns those newly
@@ -39,6 +42,7 @@ interface Watched {
   names: ReadonlySet<string> | undefined
 }
 
+/** Creates a watcher of no folder. */
 export function createFolderWatcher({
   watch,
   onChange,

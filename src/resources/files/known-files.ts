@@ -11,6 +11,7 @@ import type { FileTree } from './file-tree.js'
 import { stateOf } from './load-resources.js'
 import { doubtOf, inForceOf, type Others } from './unsettled.js'
 
+/** A file as last read. */
 export interface KnownFile {
   /** As FoundFile.stamp. */
   readonly stamp: string
@@ -23,6 +24,7 @@ export interface KnownFile {
   readonly emptySince?: number
 }
 
+/** A file that is being written in place. */
 export interface Writing {
   /** Content of the file when it was last quiet. */
   readonly before: FileRecord
@@ -39,6 +41,7 @@ export interface RestlessFile {
   readonly name: string
 }
 
+/** All files that were read. */
 export class KnownFiles {
   readonly #files = new Map<string, KnownFile>()
   readonly #restless = new Set<string>()

@@ -28,6 +28,7 @@ export class ChangedNames {
 /** Maximum number of names per folder. Above that a walk is faster, and the system may have dropped events. */
 const MOST = 64
 
+/** The result of looking at some names. */
 export interface Look {
   /** Files that exist and may have changed. */
   readonly found: readonly FoundFile[]

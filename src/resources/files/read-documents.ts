@@ -12,6 +12,7 @@ const MAX_DOCUMENTS = 20_000
 const MAX_FILE_BYTES = 32 * 1024 * 1024
 const TOO_LARGE = `is larger than ${MAX_FILE_BYTES} bytes`
 
+/** The documents of a file, or why it cannot be read. */
 export type ReadFile =
   | {
       readonly type: 'documents'
@@ -22,6 +23,7 @@ export type ReadFile =
   /** unread: the system could not read it, which may pass without a change of the file. */
   | { readonly type: 'broken'; readonly message: string; readonly unread?: true }
 
+/** A document of a file. */
 export interface ReadDocument {
   /** Hash of its text. */
   readonly hash: string
@@ -40,6 +42,7 @@ export interface Part {
 /** Hashes of documents that need not be decoded again. */
 export type KnownDocuments = Pick<ReadonlySet<string>, 'has'>
 
+/** Reads files, here or in other threads. */
 export interface DocumentReader {
   /** Never rejects. */
   read(
@@ -55,6 +58,7 @@ export const readerInPlace = (kinds: readonly Kind[]): DocumentReader => ({
   close: () => undefined,
 })
 
+/** Reads a file. known: documents that need not be decoded, by their hash. */
 export async function readDocuments(
   { path, size }: Pick<FoundFile, 'path' | 'size'>,
   kinds: readonly Kind[],

@@ -10,6 +10,7 @@ import {
   type ThreadReader,
 } from './reader-thread.js'
 
+/** What a pool is started with. */
 export interface ReaderPoolOptions extends ReaderThreadOptions {
   /** Maximum number of threads; default: the machine's cores minus 1, at least 1 and at most 4. */
   readonly maxThreads?: number
@@ -29,6 +30,7 @@ const SMALL = 64 * 1024
 const AHEAD = 2
 const IDLE_MS = 1_000
 
+/** Starts a pool. */
 export const startReaderPool = (options: ReaderPoolOptions): DocumentReader =>
   new ReaderPool(options)
 

@@ -4,6 +4,7 @@ import { getHeapStatistics } from 'node:v8'
 import { Worker } from 'node:worker_threads'
 import type { DocumentReader, Part, ReadFile } from './read-documents.js'
 
+/** A message to the thread: the file to read. */
 export interface ReadQuestion {
   readonly path: string
   readonly size: number
@@ -14,6 +15,7 @@ export interface ReadQuestion {
 /** An answer of the thread; 'loaded', sent first, means that its program is loaded. */
 export type ReadAnswer = ReadFile | 'loaded'
 
+/** What a thread is started with. */
 export interface ReaderThreadOptions {
   readonly apiGroup: string
   /** Timeout for one file; default 30 s. */
@@ -147,4 +149,5 @@ export class ReaderThread implements ThreadReader {
   }
 }
 
+/** The result of a reader that was closed. */
 export const CLOSED: ReadFile = { type: 'broken', message: 'is not read any more', unread: true }

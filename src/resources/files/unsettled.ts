@@ -18,6 +18,7 @@ const WAIT = new Set([
   ...['HTTPRoute', 'Gateway', 'GatewayClass', 'ListenerSet'],
 ])
 
+/** A file with its content before and after the change. */
 export interface Changing {
   /** Path of the file, for messages. */
   readonly path: string

@@ -4,6 +4,7 @@
 import { hash } from 'node:crypto'
 import { Agent, type AgentOptions } from 'node:https'
 
+/** The kept agent. */
 export interface KeptAgent {
   /** Returns the kept agent instead of the one made for a call. Proxy agents are returned unchanged. */
   instead(made: unknown): unknown
@@ -12,6 +13,7 @@ export interface KeptAgent {
 /** Closes idle connections long before the API server would, as a call could run into its close. */
 const IDLE_MS = 10_000
 
+/** Creates a keeper without an agent. */
 export function createKeptAgent(): KeptAgent {
   let kept: { readonly identity: string; readonly agent: Agent } | undefined
   return {

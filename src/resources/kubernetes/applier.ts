@@ -12,6 +12,7 @@ export interface ObjectName {
   readonly name: string
 }
 
+/** Writes objects. */
 export interface Applier {
   /** Resolves to the object as it is; undefined: it does not exist. */
   read(object: ObjectName): Promise<JsonObject | undefined>

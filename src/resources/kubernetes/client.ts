@@ -9,6 +9,7 @@ import { GatehouseError } from '../../errors.js'
 import { isJsonObject, type JsonObject, parseJson } from '../../ir/json.js'
 import { createKeptAgent, type KeptAgent } from './agent.js'
 
+/** Calls the API server. */
 export interface KubernetesClient {
   /**
    * Calls the API server; path includes the query. PATCH is a server-side apply. Rejects (KubernetesError) unless a

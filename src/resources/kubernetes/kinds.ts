@@ -8,6 +8,7 @@ import { type KubernetesClient, KubernetesError } from './client.js'
 /** What the path of a kind is found by. */
 export type KindName = Pick<Kind, 'group' | 'kind' | 'versions' | 'clusterScoped' | 'isOptional'>
 
+/** Where the API server serves a kind. */
 export interface KindPath {
   /** API version, e.g. "gateway.networking.k8s.io/v1". */
   readonly apiVersion: string
@@ -64,6 +65,7 @@ function pluralOf({ resources }: JsonObject, kind: string): string | undefined {
   return undefined
 }
 
+/** Returns the path of all objects of a kind, or of those in a namespace. */
 export const listPath = ({ prefix, plural }: KindPath, namespace: string | undefined): string =>
   namespace === undefined
     ? `${prefix}/${plural}`

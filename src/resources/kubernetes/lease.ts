@@ -5,6 +5,7 @@ import { errorText } from '../../errors.js'
 import { isJsonObject, type JsonObject } from '../../ir/json.js'
 import { type KubernetesClient, KubernetesError } from './client.js'
 
+/** What a candidate is started with. */
 export interface LeaseOptions {
   readonly client: KubernetesClient
   readonly namespace: string
@@ -17,6 +18,7 @@ export interface LeaseOptions {
   onWarning(message: string): void
 }
 
+/** A candidate for the Lease. */
 export interface Lease {
   /** Releases the Lease, so the next holder need not wait. */
   close(): Promise<void>
@@ -32,6 +34,7 @@ const LOOK_EVERY = 2_000
  */
 const SURE_FOR = 10_000
 
+/** Starts a candidate. */
 export function startLease(options: LeaseOptions): Lease {
   const candidate = new Candidate(options)
   candidate.start()

@@ -39,6 +39,7 @@ const versionOf = ({ resourceVersion }: JsonObject): string =>
 /** Metadata for other programs, which may be larger than everything else. */
 const FOR_OTHERS = new Set(['managedFields', 'annotations'])
 
+/** Removes the metadata that Gatehouse does not need. */
 export function trim(object: JsonObject): KubernetesObject {
   const { metadata } = object
   if (!isJsonObject(metadata)) return object

@@ -7,6 +7,7 @@ import type { KubernetesClient } from './client.js'
 import type { KindName } from './kinds.js'
 import { type Reflector, startReflector } from './reflector.js'
 
+/** The mirrored objects. */
 export interface ObjectMirror {
   /** Returns the object as last received, by resourceKey(). */
   get(key: string): JsonObject | undefined
@@ -17,6 +18,7 @@ export interface ObjectMirror {
   close(): void
 }
 
+/** A kind, and which of its objects are mirrored. */
 export interface MirroredKind extends KindName {
   /** Only objects of this name are mirrored; absent: all. */
   readonly name?: string

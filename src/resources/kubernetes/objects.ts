@@ -9,6 +9,7 @@ import { createResourceCollector, resourceKey } from '../decode/resource-set.js'
 import type { Kind } from '../kinds/kinds.js'
 import { KUBERNETES, type Problem, type Resources } from '../kinds/resources.js'
 
+/** The objects of all kinds. */
 export interface ObjectStore {
   /**
    * Stores an object. apiVersion is that of the list, as its items may lack it. Returns false if nothing that Gatehouse
@@ -25,6 +26,7 @@ export interface ObjectStore {
   collected(): Work<CollectedObjects>
 }
 
+/** The resources of all objects. */
 export interface CollectedObjects {
   readonly resources: Resources
   readonly problems: readonly Problem[]
@@ -38,6 +40,7 @@ interface Stored {
   readonly problems: readonly Problem[]
 }
 
+/** Creates an empty store. */
 export function createObjectStore(kinds: readonly Kind[]): ObjectStore {
   const stored = new Map<string, Stored>()
   const collection = createCollection()

@@ -19,6 +19,7 @@ import { createObjectStore, objectKey, type ObjectStore } from './objects.js'
 import { gatewaysBeyond, MOST_SECRETS, referencedObjects, referenceKey } from './references.js'
 import { type Reflector, type ReflectorScope, startReflector } from './reflector.js'
 
+/** What the provider is created with. */
 export interface KubernetesProviderOptions {
   readonly client: KubernetesClient
   /** {policy_api_group} of the specification. */
@@ -38,6 +39,7 @@ const OBJECT_PATIENCE = 1_000
 /** Kinds whose objects are read one by one, when something refers to them. */
 const ON_DEMAND = new Set(['Secret', 'ConfigMap'])
 
+/** Reads resources from the API server. */
 export interface KubernetesProvider extends ResourceProvider {
   /** Returns an object as received from the API server, by resourceKey(), for writing its status. */
   raw(key: string): JsonObject | undefined
@@ -45,6 +47,7 @@ export interface KubernetesProvider extends ResourceProvider {
   adopt(key: string, basis: JsonObject, answer: JsonObject): void
 }
 
+/** Creates a provider that has not started. */
 export const createKubernetesProvider = (options: KubernetesProviderOptions): KubernetesProvider =>
   new Provider(options)
 

@@ -6,6 +6,7 @@ import type { ReferenceGrantSpec } from '../kinds/reference-grant.js'
 import type { Resource, Resources } from '../kinds/resources.js'
 import { usedServices } from './used-services.js'
 
+/** A referenced Secret or ConfigMap. */
 export interface ObjectReference {
   readonly kind: 'Secret' | 'ConfigMap'
   readonly namespace: string
@@ -43,6 +44,7 @@ export const gatewaysBeyond = (
     .filter(({ secrets }) => secrets.length > MOST_SECRETS)
     .map(({ gateway }) => gateway)
 
+/** Returns KIND/NAMESPACE/NAME. */
 export const referenceKey = ({ kind, namespace, name }: ObjectReference): string =>
   `${kind}/${namespace}/${name}`
 

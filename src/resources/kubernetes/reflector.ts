@@ -9,6 +9,7 @@ import { findKindPath, type KindName, type KindPath, listPath, UnknownKindError 
 import { listAll } from './list.js'
 import { patientWatch } from './watch.js'
 
+/** The objects to mirror. */
 export interface ReflectorScope<Named extends KindName = Kind> {
   readonly kind: Named
   /** Absent for all namespaces or a cluster-scoped kind. */
@@ -21,6 +22,7 @@ export interface ReflectorScope<Named extends KindName = Kind> {
   readonly isOptional?: true
 }
 
+/** Called as objects change. */
 export interface ReflectorEvents {
   /** Called when an object was added or has changed. */
   put(object: JsonObject, path: KindPath): void
@@ -29,6 +31,7 @@ export interface ReflectorEvents {
   changed(): void
 }
 
+/** A running mirror of one kind. */
 export interface Reflector {
   /** Whether it has been listed once; also true if reading an optional object is forbidden. */
   synced(): boolean
@@ -41,6 +44,7 @@ export interface Reflector {
 const FIRST_PAUSE = 200
 const LONGEST_PAUSE = 15_000
 
+/** Starts to mirror. */
 export function startReflector(
   client: KubernetesClient,
   scope: ReflectorScope<KindName>,

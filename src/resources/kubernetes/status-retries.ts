@@ -1,5 +1,6 @@
 // Per-object exponential backoff for status writes that failed or were overwritten.
 
+/** The pauses of all objects. */
 export interface StatusRetries {
   /** Schedules a retry after a pause. */
   later(key: string): void

@@ -15,6 +15,7 @@ import { trim } from './list.js'
 import { type StatusContent, statusFor } from './status.js'
 import { createStatusRetries, type StatusRetries } from './status-retries.js'
 
+/** What the writer is created with. */
 export interface StatusWriterOptions {
   readonly client: KubernetesClient
   /** {policy_api_group} of the specification. */
@@ -29,11 +30,13 @@ export interface StatusWriterOptions {
   onWarning(message: string): void
 }
 
+/** The wanted status of an object. */
 export interface ObjectStatus extends StatusContent {
   readonly namespace: string
   readonly name: string
 }
 
+/** Writes statuses. */
 export interface StatusWriter {
   /** Sets all wanted statuses. */
   update(statuses: readonly ObjectStatus[]): void
@@ -50,6 +53,7 @@ const AT_ONCE = 4
 /** Maximum number of objects compared per turn of the event loop. */
 const COMPARED_PER_TURN = 64
 
+/** Creates a writer that wants no status. */
 export const createStatusWriter = (options: StatusWriterOptions): StatusWriter =>
   new Writer(options)
 

@@ -5,6 +5,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../ir/json.js'
 import type { Condition, GatewayAddress, GatewayName } from '../../ir/status.js'
 import { GATEWAY_API_GROUP } from '../kinds/fields.js'
 
+/** The content of a status. */
 export interface StatusContent {
   readonly kind: string
   readonly conditions: readonly Condition[]
@@ -18,6 +19,7 @@ export interface StatusContent {
   readonly supportedFeatures?: readonly string[]
 }
 
+/** What conditions need beside their content. */
 export interface StatusContext {
   /** The controller name, <api group>/gatehouse. */
   readonly controllerName: string
