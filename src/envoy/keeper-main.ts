@@ -12,14 +12,29 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal
 
 // Data in a pipe is read before its end, even if both arrived before this program was loaded.
 createInterface({ input: process.stdin })
-  .on('line', (line) => (kept = JSON.parse(line) as Kept))
+  .on('line', (line) => (kept = readKept(line) ?? kept))
   /** The system closes the pipe however Gatehouse ends. */
-  .on('close', () => {
-    for (const group of kept.groups) kill(group)
-    for (const folder of kept.folders)
-      rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 20 })
-    process.exit()
-  })
+  .on('close', end)
+// A reset is an end too.
+process.stdin.on('error', end)
+
+/** undefined: Gatehouse was killed while it wrote the line. */
+function readKept(line: string): Kept | undefined {
+  try {
+    const read = JSON.parse(line) as Partial<Kept> | null
+    const { groups, folders } = read ?? {}
+    return groups && folders && { groups, folders }
+  } catch {
+    return undefined
+  }
+}
+
+function end(): void {
+  for (const group of kept.groups) kill(group)
+  for (const folder of kept.folders)
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 20 })
+  process.exit()
+}
 
 function kill(group: number): void {
   try {
