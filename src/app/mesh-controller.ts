@@ -1,5 +1,6 @@
 // Wires the controller of a mesh: what it reads, what it applies, and where it is stopped.
 
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Enforcement } from '../controller/enforcement.js'
 import { Enforcer, type EnforcerDeps } from '../controller/enforcer.js'
 import { MESHES } from '../controller/meshes.js'
@@ -120,6 +121,9 @@ function createEnforcer(
   const prober = new Prober({
     probe: (target, signal) => probe(target, { signs: probes, rules }, signal),
     onSweep: () => enforcer.look(),
+    onChange: () => enforcer.look(),
+    wait: (milliseconds, signal) =>
+      delay(milliseconds, undefined, { signal, ref: false }).catch(() => undefined),
     onWarning,
     now: () => performance.now(),
   })

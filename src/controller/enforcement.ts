@@ -2,12 +2,13 @@
 // what probes have proven.
 
 import type { JsonObject } from '../ir/json.js'
+import type { MeshRoute } from '../ir/mesh-route.js'
 import type { GatewayName } from '../ir/status.js'
 import type { KeeperState } from '../resources/kubernetes/object-keeper.js'
 import type { Work } from '../turns.js'
 import { acceptanceProblem, rivalsOf } from './acceptance.js'
 import type { OpenPaths } from './open-paths.js'
-import { type ProbeSources, type ProbeTarget, probeTargets } from './probe-targets.js'
+import type { ProbeTarget } from './probe-targets.js'
 import { suspectsOf, type SuspectSources } from './suspects.js'
 import type { RouteNeeds, Wanted } from './wanted.js'
 
@@ -21,9 +22,11 @@ export interface Enforcement {
 export type EnforcementReason =
   'Enforced' | 'NotSupported' | 'NotApplied' | 'NotAccepted' | 'Bypassed' | 'NotProven'
 
-export interface EnforcementSources extends ProbeSources, SuspectSources {
+export interface EnforcementSources extends SuspectSources {
   /** Returns an object of the mesh as last received, by its key. */
   objectOf(key: string): JsonObject | undefined
+  /** Returns the probes of a route. */
+  targetsOf(route: MeshRoute): readonly ProbeTarget[]
   /** As Prober.problemOf. */
   probeProblem(target: ProbeTarget): string | undefined
   readonly openPaths: OpenPaths
@@ -117,7 +120,7 @@ function notAccepted(
 }
 
 function notProven({ route }: RouteNeeds, sources: EnforcementSources): string | undefined {
-  const targets = probeTargets(route, sources)
+  const targets = sources.targetsOf(route)
   const missed = route.gateways.find(
     ({ namespace, name }) =>
       !targets.some(({ gateway }) => gateway.namespace === namespace && gateway.name === name),

@@ -1,6 +1,7 @@
 // Keeps the enforcement of all policies up to date: after each round of the controller, and after each sweep of probes.
 
 import { errorText } from '../errors.js'
+import type { MeshRoute } from '../ir/mesh-route.js'
 import type { ObjectMirror } from '../resources/kubernetes/mirror.js'
 import type { KeeperState } from '../resources/kubernetes/object-keeper.js'
 import { runInTurns, type Work } from '../turns.js'
@@ -30,6 +31,7 @@ export class Enforcer {
   #running: Promise<void> | undefined
   #isStale = false
   #hasNewTargets = false
+  #targets: TargetsByRoute = new Map()
 
   constructor(deps: EnforcerDeps) {
     this.#deps = deps
@@ -77,16 +79,15 @@ export class Enforcer {
     const sources = this.#deps
     if (this.#hasNewTargets) {
       this.#hasNewTargets = false
-      const targets = await runInTurns(targetsWork(state, sources))
+      this.#targets = await runInTurns(targetsWork(state, sources))
       // Another replica may probe by now.
-      if (this.#state !== undefined) prober.setTargets(targets)
+      if (this.#state !== undefined) prober.setTargets([...this.#targets.values()].flat())
     }
     const found = await runInTurns(
       enforcementWork(state, {
         objectOf: (key) => mirror.get(key),
         ofKind: (kind) => mirror.ofKind(kind),
-        gatewayOf: (name) => sources.gatewayOf(name),
-        hasOneKey: sources.hasOneKey,
+        targetsOf: (route) => this.#targets.get(route) ?? [],
         suspectKinds: sources.suspectKinds,
         isOwn: (object) => sources.isOwn(object),
         probeProblem: (target) => prober.problemOf(target),
@@ -102,13 +103,16 @@ export class Enforcer {
   }
 }
 
+type TargetsByRoute = ReadonlyMap<MeshRoute, readonly ProbeTarget[]>
+
+/** Returns the probes of all routes that are not closed. */
 function* targetsWork(
   { wanted }: KeeperState<Wanted>,
   sources: ProbeSources,
-): Work<readonly ProbeTarget[]> {
-  const targets: ProbeTarget[] = []
+): Work<TargetsByRoute> {
+  const targets = new Map<MeshRoute, readonly ProbeTarget[]>()
   for (const { route, problems } of wanted.routes) {
-    if (problems.length === 0) targets.push(...probeTargets(route, sources))
+    if (problems.length === 0) targets.set(route, probeTargets(route, sources))
     yield
   }
   return targets

@@ -2,6 +2,7 @@
 
 import { once } from 'node:events'
 import { createServer, type RequestListener, type Server } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
 import { createAddressRules } from '../../src/addresses/address-rules.js'
@@ -9,6 +10,8 @@ import { probe, type ProbeResult } from '../../src/controller/probe.js'
 import type { ProbeTarget } from '../../src/controller/probe-targets.js'
 import { Prober } from '../../src/controller/prober.js'
 import { aboutRequest, createProbeSigns } from '../../src/probes/probe-signs.js'
+import { selfSigned } from '../support/certificates.js'
+import { countTurns } from '../support/count-turns.js'
 
 const signs = createProbeSigns(() => new Uint8Array(32).fill(1), Date.now)
 const allowed = [{ network: '127.0.0.1', prefix: 32 }]
@@ -95,6 +98,21 @@ describe('a probe', () => {
     expect(await ask(target, ending.signal)).toMatchObject({ type: 'silent' })
   })
 
+  test('of an HTTPS listener names its host, and does not need to know its authority', async () => {
+    const { cert, key } = selfSigned('app.example')
+    const names: string[] = []
+    const tls = createTlsServer(
+      { cert, key, SNICallback: (name, done) => (names.push(name), done(null)) },
+      proving,
+    )
+    tls.listen(0, '127.0.0.1')
+    await once(tls, 'listening')
+    const { port } = tls.address() as AddressInfo
+    expect(await ask({ ...targetAt(port), isTls: true })).toEqual({ type: 'proven' })
+    expect(names).toEqual(['app.example'])
+    tls.close()
+  })
+
   test('goes to no address that the operator has not allowed', async () => {
     expect(await ask(targetAt(80, '169.254.169.254'))).toMatchObject({
       problem: expect.stringContaining('a link-local address') as unknown,
@@ -131,6 +149,59 @@ describe('the prober', () => {
     await prober.close()
   })
 
+  test('spreads the probes of thousands of targets, and renews each within a minute', async () => {
+    const all = Array.from({ length: 9_000 }, (_, index) => ({ ...targetAt(1), id: String(index) }))
+    let [time, running, most] = [0, 0, 0]
+    const begun: number[] = []
+    const ended = new Promise<void>((resolve) => (onSweep = resolve))
+    const prober = new Prober({
+      ...{ now: () => time, onWarning: () => undefined, onChange: () => undefined },
+      onSweep: () => onSweep(),
+      wait: (milliseconds) => {
+        time += milliseconds
+        return Promise.resolve()
+      },
+      probe: async () => {
+        begun.push(time)
+        most = Math.max(most, ++running)
+        await Promise.resolve()
+        running -= 1
+        return { type: 'proven' }
+      },
+    })
+    prober.setTargets(all)
+    const { turns } = await countTurns(() => ended)
+    await prober.close()
+    expect(turns).toBeGreaterThan(0)
+    expect(begun).toHaveLength(9_000)
+    expect(most).toBeLessThanOrEqual(8)
+    expect(begun.at(-1)).toBeGreaterThan(40_000)
+    expect(begun.at(-1)).toBeLessThan(50_000)
+    const inOneSecond = begun.filter((at) => at >= 20_000 && at < 21_000).length
+    expect(inOneSecond).toBeLessThan(300)
+  })
+
+  test('probes new targets before the others, while a sweep is in progress', async () => {
+    const known = Array.from({ length: 20 }, (_, index) => ({ ...targetAt(1), id: String(index) }))
+    const added = { ...targetAt(1), id: 'added' }
+    const begun: string[] = []
+    const ended = new Promise<void>((resolve) => (onSweep = resolve))
+    const prober: Prober = new Prober({
+      ...{ now: () => 0, onWarning: () => undefined, onChange: () => undefined },
+      ...{ onSweep: () => onSweep(), wait: () => Promise.resolve() },
+      probe: ({ id }) => {
+        begun.push(id)
+        if (begun.length === 8) prober.setTargets([...known, added])
+        return Promise.resolve({ type: 'proven' })
+      },
+    })
+    prober.setTargets(known)
+    await ended
+    await prober.close()
+    expect(begun.indexOf('added')).toBeLessThan(12)
+    expect(begun).toHaveLength(21)
+  })
+
   let onSweep: () => void = () => undefined
 
   const sweep = async (prober: Prober): Promise<void> => {
@@ -141,7 +212,13 @@ describe('the prober', () => {
 
   async function swept(result: () => ProbeResult, now = () => 0): Promise<Prober> {
     const prober = new Prober({
-      ...{ now, onWarning: () => undefined, onSweep: () => onSweep() },
+      ...{
+        now,
+        onWarning: () => undefined,
+        onSweep: () => onSweep(),
+        onChange: () => undefined,
+        wait: () => Promise.resolve(),
+      },
       probe: () => Promise.resolve(result()),
     })
     await sweep(prober)
