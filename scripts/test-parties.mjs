@@ -32,7 +32,8 @@ await runScript(async () => {
   const env = { ...process.env, GATEHOUSE_TEST_PARTIES: 'yes' }
   if (
     wants(
-      ...['conformance', 'inspector', 'keycloak-clients', 'oidc-provider-clients', 'status-page'],
+      ...['conformance', 'dashboard', 'inspector', 'keycloak-clients', 'oidc-provider-clients'],
+      'status-page',
     )
   )
     installPackages()
