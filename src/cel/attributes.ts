@@ -30,6 +30,7 @@ export const ROOT_MEMBERS: Readonly<Record<Root, ReadonlySet<string> | undefined
 /** Members of mcp that have members of their own. */
 export const MCP_PARTS: ReadonlySet<string> = new Set(['tool', 'prompt', 'resource'])
 
+/** The variables of expressions. */
 export type Root = 'jwt' | 'llmRequest' | 'mcp' | 'request' | 'source'
 
 /** The variables, in the order in which messages name them. */
@@ -54,6 +55,7 @@ export interface MemberValue {
   member?(name: string): CelValue | undefined
 }
 
+/** The variable request. */
 export interface RequestAttributes {
   readonly method: string
   /** As sent, including any port. */
@@ -79,6 +81,7 @@ export interface McpAttributes {
   readonly resourceUri: string
 }
 
+/** The variable source. */
 export interface SourceAttributes {
   /** An IP address without a port. */
   readonly address: string

@@ -3,6 +3,7 @@
 
 import { CelLimitError } from './values.js'
 
+/** What evaluations may spend together. */
 export interface BudgetLimits {
   /** About 100 ns of work each. */
   readonly steps: number
@@ -10,6 +11,7 @@ export interface BudgetLimits {
   readonly bytes: number
 }
 
+/** Default of --rule-steps and --rule-bytes. */
 export const DEFAULT_BUDGET: BudgetLimits = { steps: 50_000, bytes: 4 * 1024 * 1024 }
 
 /** Error code of an evaluation that exceeds its budget. */
@@ -58,4 +60,5 @@ export function charge(steps: number, bytes = 0): void {
   if (active.steps < 0 || active.bytes < 0) throw SPENT
 }
 
+/** Whether the budget of the current evaluation is spent. */
 export const isBudgetSpent = (): boolean => active?.isSpent ?? false

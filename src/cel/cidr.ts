@@ -2,10 +2,12 @@
 
 import { BlockList, isIP } from 'node:net'
 
+/** Whether the text is an IP address. */
 export const isIp = (text: string): boolean => isIP(text) !== 0
 
 const family = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 4 ? 'ipv4' : 'ipv6')
 
+/** A network. */
 export class Cidr {
   private readonly range = new BlockList()
 

@@ -17,6 +17,7 @@ import { renameCalls, writtenPattern } from './renames.js'
 import { CelLimitError } from './values.js'
 import { walk } from './walk.js'
 
+/** A compiled expression. */
 export interface Expression {
   readonly reads: Reads
   /** Its written-out patterns, which stay compiled as long as it lives. */

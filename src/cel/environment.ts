@@ -27,6 +27,7 @@ export const syntaxEnvironment = new Environment(OPTIONS).registerFunction(
   { async: false },
 )
 
+/** The environment of all expressions. */
 export const ruleEnvironment = new Environment(OPTIONS)
   .registerVariable('jwt', 'dyn')
   .registerVariable('request', 'dyn')

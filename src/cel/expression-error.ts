@@ -1,7 +1,8 @@
-// The error that our own checks of an expression throw; it never leaves src/cel.
+// The error that Gatehouse's own checks of an expression throw; it never leaves src/cel.
 
 import { GatehouseError } from '../errors.js'
 
+/** Why an expression is not accepted. */
 export class ExpressionError extends GatehouseError {
   readonly code = 'invalid_expression'
 

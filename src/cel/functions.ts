@@ -92,6 +92,7 @@ const ADDRESSES: Functions = {
   'isIP(string): bool': isIp,
 }
 
+/** Adds the functions to an environment. */
 export function registerFunctions(environment: Environment): void {
   environment
     .registerType('Base64Namespace', Base64Namespace)

@@ -22,6 +22,7 @@ interface MacroCall {
   readonly args: readonly ASTNode[]
 }
 
+/** Adds the macros to an environment. */
 export function registerMacros(environment: Environment): void {
   environment.registerFunction('_as(ast): bool', hasMacro, { async: false })
   environment.registerFunction('default(ast, ast): dyn', defaultMacro, { async: false })

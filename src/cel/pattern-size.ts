@@ -9,6 +9,7 @@ interface Group {
 
 const REPETITION = /\{(\d+)(?:,(\d*))?\}/y
 
+/** Returns an estimate that is never too low. */
 export function estimatedSize(pattern: string): number {
   const groups: Group[] = [{ size: 2, last: 0 }]
   let at = 0

@@ -84,6 +84,7 @@ function forgetOldest(): void {
   }
 }
 
+/** Whether any part of the subject matches the pattern. */
 export const matchesPattern = (subject: string, pattern: string): boolean =>
   matchesCompiled(subject, compilePattern(pattern))
 

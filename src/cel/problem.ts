@@ -1,10 +1,11 @@
-// Turns errors of the library and of our own checks into messages for the author of an expression.
+// Turns errors of the library and of Gatehouse's own checks into messages for the author of an expression.
 
 import { ParseError, TypeError as CelTypeError } from '@marcbachmann/cel-js'
 import type { Root } from './attributes.js'
 import { ExpressionError } from './expression-error.js'
 import { restoreNames } from './renames.js'
 
+/** Why an expression does not compile. */
 export interface CelProblem {
   /** A complete message: line and column, the problem, and what was expected if known. */
   readonly message: string
@@ -13,6 +14,7 @@ export interface CelProblem {
   readonly end: number
 }
 
+/** Returns a problem with the line and column of its start. */
 export function celProblem(
   source: string,
   message: string,

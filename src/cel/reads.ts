@@ -5,6 +5,7 @@ import { MCP_PARTS, type Root, ROOT_MEMBERS } from './attributes.js'
 import { ExpressionError } from './expression-error.js'
 import { type Scope, walk } from './walk.js'
 
+/** What an expression can read. */
 export interface Reads {
   /** First members by variable; "*": the whole variable. */
   readonly roots: ReadonlyMap<Root, ReadonlySet<string>>

@@ -52,10 +52,10 @@ export function renameCalls(source: string, ast: ASTNode): string {
     const name = node.args[0]
     if (USER_NAMES.has(name))
       throw new ExpressionError(`there is no function ${name}`, node.start, node.end)
-    const ours = ourName(node, name)
-    if (ours === undefined) return
+    const renamed = ourName(node, name)
+    if (renamed === undefined) return
     const at = node.op === 'call' ? node.start : methodNameStart(source, node.args[1].end)
-    for (let i = 0; i < ours.length; i++) characters[at + i] = ours.charAt(i)
+    for (let i = 0; i < renamed.length; i++) characters[at + i] = renamed.charAt(i)
   })
   return characters.join('')
 }

@@ -2,6 +2,7 @@
 
 const repeated = new WeakSet<object>()
 
+/** Whether the value is that of a repeated header. */
 export const isRepeatedHeader = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && repeated.has(value)
 

@@ -7,6 +7,7 @@ import { compileExpression } from './compile.js'
 import { type CelProblem, celProblem } from './problem.js'
 import type { Reads } from './reads.js'
 
+/** A compiled rule. */
 export interface Rule {
   readonly source: string
   readonly reads: Reads

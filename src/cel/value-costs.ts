@@ -9,6 +9,7 @@ import { CelLimitError } from './values.js'
 /** Number of characters compared, hashed or copied in one step. */
 export const CHARACTERS_PER_STEP = 64
 
+/** Returns the steps of work on a text of this length. */
 export const textSteps = (length: number): number => 1 + length / CHARACTERS_PER_STEP
 
 /** Charges for what visits all of value: a conversion, a message about it. bytesPerCharacter: made of its texts. */
@@ -60,6 +61,7 @@ function assertNoText(left: unknown, right: unknown): void {
   if (typeof left === 'string' || typeof right === 'string') throw repeatedHeader()
 }
 
+/** Returns the error of work on a repeated header. */
 export const repeatedHeader = (): EvaluationError =>
   new EvaluationError({
     code: 'repeated_header',

@@ -8,6 +8,7 @@ import { compileExpression } from './compile.js'
 import { type CelProblem, celProblem } from './problem.js'
 import type { Reads } from './reads.js'
 
+/** A compiled expression whose value becomes text. */
 export interface ValueExpression {
   readonly source: string
   readonly reads: Reads
@@ -31,6 +32,7 @@ export const RULE_VARIABLES: Denied = {
   llmRequest: 'llmRequest is available in webhook headers alone; expected jwt, request or source',
 }
 
+/** Compiles an expression. denied: the variables that it may not read, each with the problem to report. */
 export function compileValue(
   source: string,
   denied = WEBHOOK_VARIABLES,

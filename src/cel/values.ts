@@ -3,6 +3,7 @@
 import { GatehouseError } from '../errors.js'
 import type { Json, JsonObject } from '../ir/json.js'
 
+/** A value in the form of the library. */
 export type CelValue =
   | null
   | boolean
@@ -17,6 +18,7 @@ export type CelValue =
 /** Maximum nesting of JSON values, since conversion and comparison recurse. */
 export const MAX_VALUE_DEPTH = 100
 
+/** Work that exceeds a limit. */
 export class CelLimitError extends GatehouseError {
   readonly code: string = 'limit_exceeded'
 }

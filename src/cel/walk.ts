@@ -2,6 +2,7 @@
 
 import type { ASTNode } from '@marcbachmann/cel-js'
 
+/** Names bound by macros. */
 export type Scope = ReadonlySet<string>
 
 const MACROS = new Set(['all', 'exists', 'exists_one', 'map', 'filter'])

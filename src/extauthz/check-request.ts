@@ -8,7 +8,7 @@ import type { HeaderNames } from './header-names.js'
 
 /** A message that is opened, but not read. */
 export interface CheckEnvelope {
-  /** context_extensions[ROUTE_CONTEXT_KEY]; undefined: the filter is not ours, or misconfigured. */
+  /** context_extensions[ROUTE_CONTEXT_KEY]; undefined: the filter is not Gatehouse's, or misconfigured. */
   readonly key: string | undefined
   readonly reader: WireReader
   /** Ranges of AttributeContext.Request and AttributeContext.Peer; several are merged, as protobuf requires. */
@@ -27,7 +27,7 @@ export interface CheckRequest {
   readonly protocol: string
   /** Requested headers, by lower-case name. */
   readonly headers: Headers
-  /** The whole body (raw_body: our listeners set pack_as_bytes); undefined: none was sent. */
+  /** The whole body (raw_body: Gatehouse's listeners set pack_as_bytes); undefined: none was sent. */
   readonly body?: Uint8Array
 }
 

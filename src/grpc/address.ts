@@ -21,14 +21,14 @@ export async function clearStaleSocket(path: string): Promise<void> {
   const stats = await lstat(path).catch(() => undefined)
   if (stats === undefined) return
   if (!stats.isSocket()) throw new Error(`${path} exists and is not a socket`)
-  if (await somebodyListens(path)) throw new Error(`${path} is in use by another process`)
+  if (await isListening(path)) throw new Error(`${path} is in use by another process`)
   await unlink(path)
 }
 
 /** Restricts a socket to its owner and group: in a pod, Envoy runs as another user and shares a group (fsGroup). */
 export const restrictSocket = (path: string): Promise<void> => chmod(path, 0o660)
 
-const somebodyListens = (path: string): Promise<boolean> =>
+const isListening = (path: string): Promise<boolean> =>
   new Promise((resolve) => {
     const socket = connect(path)
     socket.once('connect', () => {

@@ -1,5 +1,6 @@
 // JSON as nodes with their places in the text, and what can be wrong with a text that is not JSON.
 
+/** A place in a text; end is exclusive. */
 export interface Span {
   readonly start: number
   readonly end: number
@@ -8,6 +9,7 @@ export interface Span {
 /** Returns the place alone. */
 export const span = ({ start, end }: Span): Span => ({ start, end })
 
+/** A value and its place. */
 export type JsonNode = Span &
   (
     | {
@@ -26,6 +28,7 @@ export type JsonNode = Span &
     | { readonly type: 'null' | 'boolean' | 'number' }
   )
 
+/** Why a text cannot be read. */
 export type JsonProblem =
   | 'not UTF-8'
   | 'not JSON'

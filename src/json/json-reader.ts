@@ -17,6 +17,7 @@ const VALUE_WORK = 32
 /** Characters read between two looks at the work done. */
 const STRETCH = 16 * 1024
 
+/** Why reading has stopped. */
 export class Malformed extends GatehouseError {
   readonly code = 'malformed_json'
 
@@ -44,6 +45,7 @@ interface Open {
 const NO_MEMBERS: ReadonlyMap<string, JsonNode> = new Map()
 const NO_ITEMS: readonly JsonNode[] = []
 
+/** Reads one text. */
 export class JsonReader {
   /** Characters read, plus an amount for each value. */
   work = 0

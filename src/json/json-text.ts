@@ -21,6 +21,7 @@ export function readJson(bytes: Uint8Array): Result<JsonText, JsonProblem> {
   return text === undefined ? err('not UTF-8') : readJsonText(text)
 }
 
+/** Reads a text at once. */
 export function readJsonText(text: string): Result<JsonText, JsonProblem> {
   const reader = new JsonReader(text)
   return read(reader, text, Infinity) ?? err('not JSON')
@@ -37,6 +38,7 @@ export async function readJsonInSlices(
   return inSlices(readJsonInTurns(bytes), pause)
 }
 
+/** Reads a text in slices, with a pause between them. */
 export async function readJsonTextInSlices(
   text: string,
   pause = nextTurn,
@@ -58,6 +60,7 @@ export function* readJsonInTurns(bytes: Uint8Array): Work<Result<JsonText, JsonP
   return text === undefined ? err('not UTF-8') : yield* readJsonTextInTurns(text)
 }
 
+/** Reads a text as cooperative work. */
 export function* readJsonTextInTurns(text: string): Work<Result<JsonText, JsonProblem>> {
   const reader = new JsonReader(text)
   for (;;) {
@@ -82,6 +85,7 @@ function read(
   }
 }
 
+/** A replacement in a text. */
 export interface Edit extends Span {
   /** The replacement, as JSON text; may be empty. */
   readonly json: string

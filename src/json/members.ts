@@ -3,8 +3,11 @@
 import type { JsonNode } from './json-node.js'
 import { UnreadableForm } from './unreadable-form.js'
 
+/** A JSON object. */
 export type JsonObjectNode = Extract<JsonNode, { readonly type: 'object' }>
+/** A JSON array. */
 export type JsonArrayNode = Extract<JsonNode, { readonly type: 'array' }>
+/** A JSON string. */
 export type JsonStringNode = Extract<JsonNode, { readonly type: 'string' }>
 
 /** Folds the case of a name, as servers that ignore case would compare it. */
@@ -33,16 +36,19 @@ export function member(node: JsonObjectNode, name: string): JsonNode | undefined
   return node.members.get(name)
 }
 
+/** Returns the node as an object. what: its name, for the error. */
 export function asObject(node: JsonNode | undefined, what: string): JsonObjectNode {
   if (node?.type !== 'object') throw new UnreadableForm(`${what} is not an object`)
   return node
 }
 
+/** Returns the node as an array. what: its name, for the error. */
 export function asArray(node: JsonNode | undefined, what: string): JsonArrayNode {
   if (node?.type !== 'array') throw new UnreadableForm(`${what} is not an array`)
   return node
 }
 
+/** Returns the node as a string. what: its name, for the error. */
 export function asString(node: JsonNode | undefined, what: string): JsonStringNode {
   if (node?.type !== 'string') throw new UnreadableForm(`${what} is not a string`)
   return node

@@ -1,5 +1,5 @@
 // Determines the API of a body by its members, and by the request's path where two APIs share a form (decision 18).
-// There the path decides only the form of our errors, never which texts are seen.
+// There the path decides only the form of Gatehouse's errors, never which texts are seen.
 
 import { type JsonObjectNode, member, present } from '../json/members.js'
 import { UnreadableForm } from '../json/unreadable-form.js'

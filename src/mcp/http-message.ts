@@ -19,6 +19,7 @@ export const MCP_HEADERS: readonly string[] = [
   'mcp-protocol-version',
 ]
 
+/** An HTTP request on an MCP route. */
 export interface HttpMessage {
   readonly method: string
   readonly headers: HttpHeaderValues
@@ -26,6 +27,7 @@ export interface HttpMessage {
   readonly body: Uint8Array
 }
 
+/** A call, and the message that it is from. */
 export interface ReadCall extends McpCall {
   /** JSON text of the id. */
   readonly id: MessageId
@@ -34,6 +36,7 @@ export interface ReadCall extends McpCall {
   readonly text: string
 }
 
+/** The calls of a request. */
 export interface McpRequest {
   /** Id for the answer; null for a batch, and where there is no message. */
   readonly id: MessageId

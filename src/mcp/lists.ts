@@ -39,6 +39,7 @@ const LISTS: Readonly<Record<string, ListKind>> = {
   },
 }
 
+/** Whether the method asks for a list. */
 export const isListMethod = (method: string): boolean => Object.hasOwn(LISTS, method)
 
 /** A request for a list. id: JSON text. */
@@ -52,6 +53,7 @@ export interface AskedList {
 /** The lists that were requested; "all": whatever is a list, because the requests are unknown. */
 export type AskedLists = readonly AskedList[] | 'all'
 
+/** A list in an answer. */
 export interface FoundList {
   readonly items: readonly ListItem[]
   /** The value of cacheScope; undefined if it is absent or "private". */
@@ -60,6 +62,7 @@ export interface FoundList {
   readonly protocolVersions: readonly string[]
 }
 
+/** An item of a list, and the call that uses it. */
 export interface ListItem {
   readonly node: JsonNode
   readonly call: McpCall

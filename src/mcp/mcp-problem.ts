@@ -19,6 +19,7 @@ export const FORBIDDEN_CODE = -32_010
 /** JSON text of a string or a number, or null. */
 export type MessageId = string
 
+/** Id of an answer to a message without one. */
 export const NO_ID: MessageId = 'null'
 
 /** message: for the client's author; contains nothing of the body but members of MCP. */
@@ -37,6 +38,7 @@ export class McpProblem extends GatehouseError {
   }
 }
 
+/** Returns the body of the answer. */
 export const problemBody = ({ code, message, id }: McpProblem): string =>
   errorBody(CODES[code], message, id)
 

@@ -16,6 +16,7 @@ export interface McpCall {
   readonly resourceUri: string
 }
 
+/** A JSON-RPC message. */
 export interface McpMessage {
   readonly type: 'request' | 'notification' | 'response'
   readonly id: MessageId
@@ -31,6 +32,7 @@ export interface McpMessage {
   readonly calls: readonly McpCall[]
 }
 
+/** A call without members, the base of all others. */
 export const NO_CALL: McpCall = {
   method: '',
   toolName: '',

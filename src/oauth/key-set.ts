@@ -19,6 +19,7 @@ export type SignatureAlgorithm =
   | 'EdDSA'
   | 'Ed25519'
 
+/** A key that may verify signatures. */
 export interface UsableKey {
   readonly kid?: string
   /** Algorithms that its type and its "alg" allow. */
@@ -27,17 +28,20 @@ export interface UsableKey {
   readonly jwk: PublicJwk
 }
 
+/** The members of a public key. */
 export type PublicJwk =
   | { readonly kty: 'RSA'; readonly n: string; readonly e: string }
   | { readonly kty: 'EC'; readonly crv: string; readonly x: string; readonly y: string }
   | { readonly kty: 'OKP'; readonly crv: 'Ed25519'; readonly x: string }
 
+/** A key that is not used. */
 export interface SkippedKey {
   readonly kid?: string
   /** Reason for a person, e.g. 'its "use" is not "sig"'. */
   readonly reason: string
 }
 
+/** The keys of a set. */
 export interface KeySetDescription {
   readonly usable: readonly UsableKey[]
   readonly skipped: readonly SkippedKey[]
@@ -56,6 +60,7 @@ const CURVES: ReadonlyMap<Json | undefined, { algorithm: SignatureAlgorithm; byt
   ])
 const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv']
 
+/** Selects the usable keys of a set. */
 export function describeKeySet(jwks: JsonObject): KeySetDescription {
   const keys = member(jwks, 'keys')
   if (!Array.isArray(keys))

@@ -10,8 +10,10 @@ export const WELL_KNOWN_ROOTS: readonly string[] = [RESOURCE_ROOT, SERVER_ROOT, 
 
 /** Endpoints of a relay below the path of the server metadata. */
 export type RelayEndpoint = 'authorize' | 'callback' | 'token'
+/** The endpoints of a relay. */
 export const RELAY_ENDPOINTS: readonly RelayEndpoint[] = ['authorize', 'callback', 'token']
 
+/** What is served on a well-known path. */
 export type OauthDocument = 'resource-metadata' | 'server-metadata' | 'registration'
 
 /** Returns the metadata path of RFC 9728 section 3.1. mcpPath: of McpPaths, here and below. */
@@ -39,6 +41,7 @@ export function oauthDocumentAt(mcpPath: string, path: string): OauthDocument | 
   return undefined
 }
 
+/** Returns the path of an endpoint of a relay. */
 export const relayPath = (mcpPath: string, endpoint: RelayEndpoint): string =>
   `${SERVER_ROOT}${withoutLastSlash(mcpPath)}/${endpoint}`
 

@@ -6,6 +6,7 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 /** The server that proves that it was asked. */
 export type ProbeRole = 'ext_authz' | 'ext_proc'
 
+/** Signs and checks probes. */
 export interface ProbeSigns {
   /** Returns a new question; undefined: the secret is not known yet. */
   ask(): string | undefined
@@ -71,8 +72,10 @@ export interface ProbeAnswer {
   readonly proofs: Readonly<Record<ProbeRole, string>>
 }
 
+/** Stands for a missing proof in an answer. */
 export const NO_PROOF = '-'
 
+/** Returns the answer as text. */
 export const probeAnswerText = ({ question, proofs }: ProbeAnswer): string =>
   [question, proofs.ext_authz, proofs.ext_proc].join(' ')
 

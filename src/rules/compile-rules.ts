@@ -20,6 +20,7 @@ export function* compileRules(authorization: Authorization): Work<CompiledRules 
   return { ...rules, readTokenAlone: allRules(rules).every(readsToken) }
 }
 
+/** Returns every rule of an entry, including the conditions of scopes. */
 export const allRules = (rules: Omit<CompiledRules, 'readTokenAlone'>): readonly Rule[] => [
   ...rules.deny,
   ...rules.require,

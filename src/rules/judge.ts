@@ -6,9 +6,11 @@ import type { Budget } from '../cel/budget.js'
 import type { Rule } from '../cel/rule.js'
 import type { Json, JsonObject } from '../ir/json.js'
 
+/** Why rules deny a request. */
 export type RuleFault =
   'denied-by-rule' | 'rule-required' | 'no-rule-allows' | 'rule-budget' | 'insufficient-scope'
 
+/** The compiled rules of an entry. */
 export interface CompiledRules {
   readonly deny: readonly Rule[]
   readonly require: readonly Rule[]
@@ -18,6 +20,7 @@ export interface CompiledRules {
   readonly readTokenAlone: boolean
 }
 
+/** Scopes that a token must have, and for which requests. */
 export interface CompiledScopes {
   readonly scopes: readonly string[]
   readonly impliedBy: readonly string[]
@@ -32,6 +35,7 @@ export interface RulePlace {
   readonly index: number
 }
 
+/** The result of judging a request. */
 export interface RuleVerdict {
   /** Absent: the rules allow the request. */
   readonly fault?: RuleFault

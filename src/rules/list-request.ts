@@ -4,6 +4,7 @@
 import type { Attributes, RequestAttributes, SourceAttributes } from '../cel/attributes.js'
 import type { AskedList, AskedLists } from '../mcp/lists.js'
 
+/** A request for lists. */
 export interface ListRequest {
   readonly asked: AskedLists
   /** Attributes without the claims. */
@@ -21,6 +22,7 @@ interface Written {
 /** Headers that are not passed on. A rule that reads one finds nothing, and hides the items it would decide about. */
 const SECRETS = ['authorization', 'cookie']
 
+/** Returns the request as text for the metadata. */
 export function listRequestText({ request, source }: Attributes, asked: AskedLists): string {
   if (request === undefined) throw new Error('no request')
   const written: Written = {

@@ -5,6 +5,7 @@ import { jsonNodeValue } from '../cel/json-node-value.js'
 import { parseJsonText } from '../cel/json-text.js'
 import type { ReadCall } from '../mcp/http-message.js'
 
+/** Returns the variable mcp for a call. */
 export function mcpAttributes(call: ReadCall): McpAttributes {
   return {
     method: call.method,

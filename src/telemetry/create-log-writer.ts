@@ -21,12 +21,14 @@ import type { WriteDecision } from '../decision-log.js'
 import type { TelemetrySettings } from '../settings/telemetry.js'
 import { CountedExporter, type CountItems } from './counted-exporter.js'
 
+/** A running exporter of lines. */
 export interface OpenLogWriter {
   readonly write: WriteDecision
   /** Sends the waiting records. Rejects if the collector does not accept them. */
   close(): Promise<void>
 }
 
+/** Starts to export lines. */
 export function createLogWriter(
   { url, batch }: NonNullable<TelemetrySettings['logs']>,
   resource: Resource,

@@ -37,6 +37,7 @@ import {
 } from '../tracing.js'
 import { CountedExporter, type CountItems } from './counted-exporter.js'
 
+/** A running exporter of spans. */
 export interface OpenTracer {
   readonly tracer: Tracer
   /** Sends the waiting spans. Rejects if the collector does not accept them. */
@@ -47,6 +48,7 @@ export interface OpenTracer {
 const MAX_TEXT = 256
 const SCOPE = 'gatehouse'
 
+/** Starts to export spans. */
 export function createTracer(
   { url, sampler, ratio, batch, propagates }: NonNullable<TelemetrySettings['traces']>,
   resource: Resource,

@@ -9,6 +9,7 @@ import { createTracer } from './create-tracer.js'
 import { exportMetrics, type ReadMetrics } from './export-metrics.js'
 import { createResource } from './resource.js'
 
+/** What telemetry is started with. */
 export interface TelemetryDeps {
   readonly version: string
   /** Number of this worker; absent: the main process. */
@@ -19,6 +20,7 @@ export interface TelemetryDeps {
   readonly readMetrics?: ReadMetrics | undefined
 }
 
+/** The running exports. */
 export interface Telemetry {
   readonly tracer?: Tracer
   /** Writes a line of the decision log. */
@@ -27,6 +29,7 @@ export interface Telemetry {
   close(): Promise<void>
 }
 
+/** Starts the exports that the settings name. */
 export function startTelemetry(
   { traces, logs, metrics }: TelemetrySettings,
   { version, worker, countOf, readMetrics }: TelemetryDeps,

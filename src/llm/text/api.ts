@@ -1,6 +1,6 @@
 // The APIs of LLM servers that can be guarded.
 
-/** The API that a client uses; determines which texts a body holds, and the form of our errors. */
+/** The API that a client uses; determines which texts a body holds, and the form of Gatehouse's errors. */
 export type LlmApi =
   | 'openai-chat'
   | 'openai-completions'

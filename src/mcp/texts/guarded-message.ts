@@ -23,6 +23,7 @@ export interface ToolOfMessage {
   readonly name?: string
 }
 
+/** A message as webhooks see it. */
 export interface GuardedMessage {
   /** other: JSON that is not a JSON-RPC message, such as the error of a proxy. */
   readonly type: 'request' | 'notification' | 'response' | 'other'
@@ -69,6 +70,7 @@ export const readServerMessages = (
   inspects = INSPECTS_NEITHER,
 ): Work<Result<readonly GuardedMessage[], string>> => readMessages(json, 'server', asked, inspects)
 
+/** No calls: every answer belongs to none. */
 export const NOTHING_ASKED: AskedCalls = new Map()
 
 function* readMessages(

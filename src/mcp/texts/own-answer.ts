@@ -47,5 +47,6 @@ const textOf = ({ text, reason }: Rejection): string => (text === '' ? (reason ?
 /** JSON-RPC's internal error. */
 const INTERNAL = -32_603
 
+/** Returns an answer that reports a failure of the guard. */
 export const failedAnswer = (message: string, id = NO_ID): string =>
   errorBody(INTERNAL, message, id)
