@@ -15,9 +15,12 @@ import { type Stack, startStack } from '../support/stack.js'
 let server: McpServer
 let stack: Stack
 
+const MEBIBYTE = 1024 * 1024
+
 beforeAll(async () => {
   server = await startMcpServer()
   stack = await startStack({
+    flags: ['--mcp-body-bytes', '16MiB'],
     resources: (port) => [
       gateway([port]),
       proxyBackend('everything', server),
@@ -78,4 +81,17 @@ test('the Python client sees it too', async () => {
   expect((await pythonCall(url, 'get-sum')).error).toContain(
     'Forbidden: access to this resource is not allowed',
   )
+})
+
+test('the largest body that --mcp-body-bytes can allow is judged, and a larger one is 413', async () => {
+  const call = (name: string, bytes: number): string => {
+    const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: {} } }
+    return JSON.stringify(message).padEnd(bytes)
+  }
+  const post = async (body: string): Promise<number> => {
+    const headers = { 'content-type': 'application/json', accept: 'application/json' }
+    return (await fetch(`${stack.origin}/mcp`, { method: 'POST', headers, body })).status
+  }
+  expect(await post(call('get-sum', 16 * MEBIBYTE))).toBe(403)
+  expect(await post(call('get-sum', 16 * MEBIBYTE + 1))).toBe(413)
 })
