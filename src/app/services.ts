@@ -77,6 +77,8 @@ export interface TableDeps extends CommonDeps {
   /** Budget for the rules of a check, and for the header expressions of a webhook call. */
   readonly budget: BudgetLimits
   readonly decisions: DecisionLog
+  /** Whether audits precede the answer (--access-log). */
+  readonly auditsFirst: boolean
   /** Absent: no request is a probe. */
   readonly probes?: ProbeSigns | undefined
   /** Absent: nothing is traced. */
@@ -97,7 +99,7 @@ export function createCheckAndProcess(deps: TableDeps): readonly GrpcService[] {
     logger,
     decisions,
     metrics: metrics.checks,
-    ...{ tracer, probes },
+    ...{ tracer, probes, auditsFirst: deps.auditsFirst },
   })
   const process = createProcessService({
     table: () => tables.proc,
@@ -118,7 +120,7 @@ export function createCheckAndProcess(deps: TableDeps): readonly GrpcService[] {
 export const limitsOf = (
   settings: Settings,
   heldBytes: HeldBytes,
-): Pick<TableDeps, 'bodies' | 'budget' | 'routeKey'> => ({
+): Pick<TableDeps, 'bodies' | 'budget' | 'routeKey' | 'auditsFirst'> => ({
   bodies: {
     maxBodyBytes: settings.maxBodyBytes,
     heldBytes,
@@ -127,4 +129,5 @@ export const limitsOf = (
   },
   budget: { steps: settings.ruleSteps, bytes: settings.ruleBytes },
   routeKey: settings.routeKey,
+  auditsFirst: settings.accessLog,
 })

@@ -15,7 +15,7 @@ const AUDIT_MS = 2_000
 
 /**
  * Returns the decision, with the claims of a token that was verified at once if no other policy concerns the route.
- * Elsewhere the audit follows the answer, so that it delays nothing.
+ * Elsewhere the audit follows the answer, so that it delays nothing, unless access logs are to have its reason.
  */
 export function audited(
   context: CheckContext,
@@ -24,20 +24,29 @@ export function audited(
   decision: Decision,
 ): Decision {
   if (audit === undefined || decision.type !== 'allow') return decision
-  if (entry.isAudited !== true) {
+  const { auditsFirst = false } = context.options
+  if (entry.isAudited !== true && !auditsFirst) {
     setImmediate(() => judge(context, decided, audit))
     return decision
   }
-  const token = judge(context, decided, audit)
-  return token === undefined ? decision : { ...decision, token }
+  const made = judge(context, decided, audit)
+  const token = entry.isAudited === true ? tokenOf(made) : undefined
+  return {
+    ...decision,
+    ...(token && { token }),
+    ...(auditsFirst && made?.type === 'reply' && { auditReason: made.reason }),
+  }
 }
 
-/** Returns the request's token if it is verified already. Never throws. */
+const tokenOf = (made: Decision | undefined): RememberedToken | undefined =>
+  made?.type === 'reply' ? made.by?.token : made?.token
+
+/** Returns the decision if it is made at once. Never throws. */
 function judge(
   context: CheckContext,
   { bytes, call: waiting }: Decided,
   audit: CompiledEntry,
-): RememberedToken | undefined {
+): Decision | undefined {
   const { options } = context
   const call: CheckCall = {
     isCancelled: () => false,
@@ -53,7 +62,7 @@ function judge(
       return undefined
     }
     conclude(decision)
-    return decision.type === 'allow' ? decision.token : decision.by?.token
+    return decision
   } catch (error) {
     fail(error)
     return undefined

@@ -28,6 +28,8 @@ export interface CheckOptions extends FreshKeysOptions {
   /** Absent: no header makes a request a probe. */
   readonly probes?: ProbeSigns | undefined
   readonly logger: Logger
+  /** Whether audits precede the answer, which then has their reason for access logs; default false. */
+  readonly auditsFirst?: boolean | undefined
   /** Absent: decisions are not logged. */
   readonly decisions?: DecisionLog
   readonly metrics: CheckMetrics

@@ -5,6 +5,7 @@ import type { LazyValue } from '../cel/attributes.js'
 import { BackwardWriter } from '../grpc/backward-writer.js'
 import type { Json, JsonObject } from '../ir/json.js'
 import {
+  AUDIT_REASON_KEY,
   CLAIMS_KEY,
   EXACT_CLAIMS_KEY,
   LIMIT_KEYS_KEY,
@@ -59,11 +60,15 @@ interface OfOneRequest {
   readonly cookie?: string
   readonly listRequest?: string
   readonly values?: ValuesForEnvoy
+  readonly auditReason?: Reason
   readonly seal?: string
 }
 
-const isOfOneRequest = ({ cookie, listRequest, values }: OfOneRequest): boolean =>
-  cookie !== undefined || listRequest !== undefined || values !== undefined
+const isOfOneRequest = ({ cookie, listRequest, values, auditReason }: OfOneRequest): boolean =>
+  cookie !== undefined ||
+  listRequest !== undefined ||
+  values !== undefined ||
+  auditReason !== undefined
 
 /**
  * status 1 (empty: OK), ok_response 3 { headers 2, headers_to_remove 5, response_headers_to_add 6 },
@@ -72,17 +77,18 @@ const isOfOneRequest = ({ cookie, listRequest, values }: OfOneRequest): boolean 
 function encodeAllow(
   forwardToken: boolean,
   claims?: LazyValue<JsonObject>,
-  { cookie, listRequest, values, seal }: OfOneRequest = {},
+  { cookie, listRequest, values, auditReason, seal }: OfOneRequest = {},
 ): Uint8Array {
   writer.begin()
   const limitKeys = values?.limitKeys
+  if (auditReason !== undefined) writeField(AUDIT_REASON_KEY, auditReason)
   if (listRequest !== undefined) writeField(LIST_REQUEST_KEY, listRequest)
   if (limitKeys !== undefined) writeField(LIMIT_KEYS_KEY, limitKeys)
   if (claims !== undefined) {
     if (claims.exact !== undefined) writeField(EXACT_CLAIMS_KEY, claims.exact)
     writeField(CLAIMS_KEY, claims.json)
   }
-  if (claims !== undefined || listRequest !== undefined || limitKeys !== undefined) writer.end(4, 0)
+  if (writer.mark() > 0) writer.end(4, 0)
   const response = writer.mark()
   for (const [name, value] of values?.responseSet ?? []) writeHeader(name, value, OF_THE_ANSWER)
   for (const name of values?.requestRemove ?? []) writer.text(5, name)

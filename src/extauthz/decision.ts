@@ -58,6 +58,8 @@ export interface Allowed {
   /** What ext_proc needs to know of a request for a list. */
   readonly listRequest?: string
   readonly values?: ValuesForEnvoy
+  /** For access logs: why policies of mode Audit would have denied the request. */
+  readonly auditReason?: Reason
   /** For the log: what the request asks for, if the rules read it. */
   readonly mcp?: McpRequest
 }

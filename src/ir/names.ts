@@ -16,6 +16,8 @@ export const CLAIMS_KEY = 'jwt'
 export const EXACT_CLAIMS_KEY = 'jwt_json'
 /** Key of a denial's reason below CLAIMS_NAMESPACE, for access logs: a fixed word. */
 export const REASON_KEY = 'reason'
+/** Key of the reason for which policies of mode Audit would have denied a request, below CLAIMS_NAMESPACE. */
+export const AUDIT_REASON_KEY = 'audit_reason'
 
 /** Key of a request's rate limit keys below CLAIMS_NAMESPACE: hashed, by limitName(). */
 export const LIMIT_KEYS_KEY = 'limits'

@@ -17,6 +17,7 @@ import { protectedRoute, provider, sign } from '../support/protected-stack.js'
 import {
   allow,
   httpRoute,
+  inAudit,
   mcpRoute,
   proxyBackend,
   proxyPolicy,
@@ -41,6 +42,7 @@ beforeAll(async () => {
   stack = await startGuardedStack(
     [
       proxyBackend('server', server),
+      proxyBackend('backend', server),
       ...protectedRoute('api', { jwtAuthentication: { providers } }),
       ...protectedRoute('closed', { authorization: allow('no expression') }),
       httpRoute('nowhere', {
@@ -51,6 +53,10 @@ beforeAll(async () => {
         jwtAuthentication: { providers, mcp: { clientId: 'app', filterLists: true } },
         authorization: deny('mcp.tool.name == "rm"'),
       }),
+      httpRoute('audited', { rules: [rule('/audited', 'server')] }),
+      inAudit(proxyPolicy('audited-0', 'audited', { jwtAuthentication: { providers } })),
+      ...protectedRoute('pair', { jwtAuthentication: { providers } }),
+      inAudit(proxyPolicy('stricter', 'pair', { authorization: allow('jwt.role == "admin"') })),
       ...guardedRoute('/asked', { request: [hook('guard')] }),
       ...guardedRoute('/answered', { response: [hook('guard')] }),
     ],
@@ -117,6 +123,17 @@ test('has the reason of each refusal', async () => {
     [await stack.post('/asked', '{"messages":'), { status: 400, reason: 'guardrail_unreadable' }],
     [await answered('block this'), { status: 403, reason: 'content_filter' }],
     [await streamed(), { status: 200, reason: 'content_filter' }],
+    [await send(stack.origin, '/audited'), { status: 200, reason: null, audit_reason: 'no-token' }],
+    [
+      await send(stack.origin, '/pair', { headers: bearer(await sign(key, { aud: 'api' })) }),
+      { status: 200, reason: null, audit_reason: 'no-rule-allows' },
+    ],
+    [
+      await send(stack.origin, '/pair', {
+        headers: bearer(await sign(key, { aud: 'api', role: 'admin' })),
+      }),
+      { status: 200, reason: null, audit_reason: null },
+    ],
     [await answered('hello'), { status: 200, reason: null, refused: null }],
     [
       await send(stack.origin, '/.well-known/oauth-protected-resource/mcp'),

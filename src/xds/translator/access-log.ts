@@ -7,7 +7,7 @@ import {
   AccessLogSchema,
 } from '../../grpc/generated/envoy/config/accesslog/v3/accesslog_pb.js'
 import { StdoutAccessLogSchema } from '../../grpc/generated/envoy/extensions/access_loggers/stream/v3/stream_pb.js'
-import { CLAIMS_NAMESPACE, REASON_KEY } from '../../ir/names.js'
+import { AUDIT_REASON_KEY, CLAIMS_NAMESPACE, REASON_KEY } from '../../ir/names.js'
 import { REFUSED_500 } from './local-reply.js'
 import { typedConfig } from './messages.js'
 
@@ -24,6 +24,7 @@ const LINE = {
   duration_ms: '%DURATION%',
   upstream: '%UPSTREAM_HOST%',
   reason: `%DYNAMIC_METADATA(${CLAIMS_NAMESPACE}:${REASON_KEY})%`,
+  audit_reason: `%DYNAMIC_METADATA(${CLAIMS_NAMESPACE}:${AUDIT_REASON_KEY})%`,
   refused: `%REQ(${REFUSED_500})%`,
   request_id: '%REQ(X-REQUEST-ID)%',
   // Anything else in this header is text of the client, which may be a secret.
