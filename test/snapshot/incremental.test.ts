@@ -76,4 +76,26 @@ describe('a snapshot after changes', () => {
     }
     expect(routes).toBeGreaterThan(50)
   })
+
+  test('mutates no resource and no object of the model', () => {
+    const random = createRandom(1)
+    const translator = createTranslator(OPTIONS)
+    const documents = freeze([...DEFAULT_DOCUMENTS, ...pool].map((one) => structuredClone(one)))
+    let snapshot: Snapshot | undefined
+    for (let step = 0; step < 10; step += 1) {
+      const present = documents.filter(() => random(2) === 0)
+      const { resources } = collectResources(present)
+      const { ir } = translator.translate(freeze(resources), new Map())
+      snapshot = buildSnapshot(freeze(ir), XDS, snapshot)
+    }
+    expect(routesOf(snapshot as Snapshot)).toBeGreaterThan(0)
+  })
 })
+
+/** Freezes everything in a value, so that a change of it throws. */
+function freeze<Value>(value: Value): Value {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
+  Object.freeze(value)
+  for (const inner of Object.values(value)) freeze(inner)
+  return value
+}
