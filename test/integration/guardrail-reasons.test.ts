@@ -2,29 +2,41 @@
 // raise.
 
 import Anthropic from '@anthropic-ai/sdk'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import OpenAI, { APIError } from 'openai'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { type McpServer, startMcpServer } from '../../src/demo/mcp-server.js'
 import { eventually } from '../support/eventually.js'
 import {
   answerJson,
   chat,
   completion,
   type GuardedStack,
+  hook,
   startGuardedStack,
 } from '../support/guardrails.js'
 import { send } from '../support/http.js'
+import { guardedMcp } from '../support/mcp-guards.js'
+import { proxyBackend } from '../support/resources.js'
 
 const REASON = 'policy 7: no names\u001b[2K'
 const SHOWN = 'policy 7: no names\\u001b[2K'
 
+let everything: McpServer
 let hiding: GuardedStack
 let exposing: GuardedStack
 
 beforeAll(async () => {
-  hiding = await startGuardedStack([])
-  exposing = await startGuardedStack([], { flags: ['--expose-reason'] })
+  everything = await startMcpServer()
+  const resources = [
+    proxyBackend('everything', everything),
+    ...guardedMcp('/mcp', 'everything', { request: [hook('guard')] }),
+  ]
+  hiding = await startGuardedStack(resources)
+  exposing = await startGuardedStack(resources, { flags: ['--expose-reason'] })
 })
-afterAll(() => Promise.all([hiding.close(), exposing.close()]))
+afterAll(() => Promise.all([hiding.close(), exposing.close(), everything.close()]))
 beforeEach(() => {
   for (const stack of [hiding, exposing]) stack.reset()
 })
@@ -174,4 +186,58 @@ test.each(STACKS)('%s the flag: the error that ends a stream', async (name, of) 
     code: 'content_filter',
     ...(name === 'with' && { reason: SHOWN }),
   })
+})
+
+/** Rejects calls of tools, with this text. */
+const rejectingCalls = (stack: GuardedStack, body: string): void =>
+  stack.webhook.answer((request, response) => {
+    const { tool } = (JSON.parse(request.body) as { body: { tool?: { method?: string } } }).body
+    const isCall = tool?.method === 'tools/call' || tool?.method === 'prompts/get'
+    const reject = { body, status_code: 403, reason: REASON }
+    answerJson({ action: isCall ? reject : {} })(request, response)
+  })
+
+async function connected(stack: GuardedStack): Promise<Client> {
+  const client = new Client({ name: 'gatehouse-tests', version: '1' })
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${stack.origin}/mcp`)))
+  return client
+}
+
+test.each(STACKS)('a rejected call of a tool, %s the flag', async (flag, stackOf) => {
+  const stack = stackOf()
+  rejectingCalls(stack, 'not that')
+  const client = await connected(stack)
+  try {
+    const result = await client.callTool({ name: 'echo', arguments: { message: 'hi' } })
+    expect(result).toEqual({
+      content: [{ type: 'text', text: 'not that' }],
+      isError: true,
+      ...(flag === 'with' && { _meta: { reason: SHOWN } }),
+    })
+    const error = await raisedBy(
+      client.getPrompt({ name: 'args-prompt', arguments: { city: 'x' } }),
+    )
+    const shown = { status: 403, ...(flag === 'with' && { reason: SHOWN }) }
+    expect(error).toMatchObject({ data: shown })
+    expect(Object.keys((error as { data: object }).data)).toEqual(Object.keys(shown))
+  } finally {
+    await client.close()
+  }
+  // Further verdicts of the kind are counted in a later line.
+  const lines = (await verdicts(stack)).filter(({ route }) => route === 'default/mcp')
+  expect(lines).toMatchObject([{ tool: 'echo', reason: SHOWN }])
+})
+
+test.each(STACKS)('a rejected call without a text, %s the flag', async (flag, stackOf) => {
+  const stack = stackOf()
+  rejectingCalls(stack, '')
+  const client = await connected(stack)
+  try {
+    const { content } = await client.callTool({ name: 'echo', arguments: { message: 'hi' } })
+    expect(content).toMatchObject([
+      { text: flag === 'with' ? SHOWN : (expect.not.stringContaining('policy 7') as string) },
+    ])
+  } finally {
+    await client.close()
+  }
 })
