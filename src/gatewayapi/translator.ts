@@ -2,6 +2,7 @@
 // Pure. Works in slices, and memoises its own results, so one change among thousands of resources recomputes little.
 
 import { type Chunker, concat, createChunker } from '../incremental/chunked-list.js'
+import { differences } from '../incremental/diff.js'
 import { createKeyedMemo, type KeyedMemo } from '../incremental/keyed-memo.js'
 import { memo } from '../incremental/memo.js'
 import { compareText, createNamedList, type Parts } from '../incremental/sorted-list.js'
@@ -68,6 +69,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
   const queries = createQueryEngine()
   const kept: Kept = {
     memo: createKeyedMemo(),
+    policies: [],
     lists: createLists(),
     placements: createPlacements(),
     routeChunks: createChunker(keyOf),
@@ -96,6 +98,8 @@ const NO_NAMES: NameState = new Map()
 /** State kept between revisions, besides the results of queries. */
 interface Kept {
   readonly memo: KeyedMemo
+  /** The policies whose expressions were checked. */
+  policies: Resources['proxyPolicies']
   readonly lists: ReturnType<typeof createLists>
   readonly placements: Placements
   readonly routeChunks: Chunker<Resources['httpRoutes'][number]>
@@ -112,7 +116,8 @@ const createLists = () => ({
 })
 
 function* translateAll(context: Context, kept: Kept, resources: Resources): Work<Translation> {
-  yield* checkExpressions(context, resources.proxyPolicies)
+  yield* checkExpressions(context, differences(kept.policies, resources.proxyPolicies).added)
+  kept.policies = resources.proxyPolicies
   const gateways = resources.gateways
     .flatMap((gateway) => ownGateway(context, keyOf(gateway)))
     .sort((a, b) => olderFirst(a.gateway, b.gateway))
