@@ -12,11 +12,10 @@ import {
   type Problem,
   type ProviderState,
   type ResourceProvider,
-  type Resources,
 } from '../kinds/resources.js'
 import type { KubernetesClient } from './client.js'
 import { createObjectStore, objectKey, type ObjectStore } from './objects.js'
-import { gatewaysBeyond, MOST_SECRETS, referencedObjects, referenceKey } from './references.js'
+import { findReferences, MOST_SECRETS, referenceKey, type References } from './references.js'
 import { type Reflector, type ReflectorScope, startReflector } from './reflector.js'
 
 /** What the provider is created with. */
@@ -124,9 +123,8 @@ class Provider implements KubernetesProvider {
     return { scope, reflector }
   }
 
-  #followReferences(resources: Resources): void {
-    const found = referencedObjects(resources, this.#controllerName)
-    const wanted = new Map(found.map((each) => [referenceKey(each), each]))
+  #followReferences({ objects }: References): void {
+    const wanted = new Map(objects.map((each) => [referenceKey(each), each]))
     for (const [key, { scope, reflector }] of this.#objects)
       if (!wanted.has(key)) {
         reflector.close()
@@ -177,8 +175,10 @@ class Provider implements KubernetesProvider {
     // As of the objects that are collected: a list that ends meanwhile may have a policy that they lack.
     const views = new Map(this.#watched().map((each) => [each, viewOf(each)]))
     const collected = await runInTurns(this.#store.collected())
+    const finding = findReferences(collected.resources, this.#controllerName)
+    const references = await runInTurns(finding)
     if (this.#closed) return
-    this.#followReferences(collected.resources)
+    this.#followReferences(references)
     if (this.#isBeginning()) return
     const watched = this.#watched().map((each) => views.get(each) ?? viewOf(each, false))
     const wasComplete = this.#state?.complete === true
@@ -188,7 +188,7 @@ class Provider implements KubernetesProvider {
       problems: [
         ...watched.flatMap(problemOf),
         ...collected.problems,
-        ...tooManySecrets(collected.resources, this.#controllerName),
+        ...tooManySecrets(references),
       ],
       undecoded: [...collected.undecoded, ...watched.flatMap(unreadPolicies)],
       complete,
@@ -252,8 +252,8 @@ function kindNamed(kinds: readonly Kind[], name: string): Kind {
 }
 
 /** Returns a problem for each Gateway with too many Secrets. The Gateway stays in force with the first of them. */
-const tooManySecrets = (resources: Resources, controllerName: string): readonly Problem[] =>
-  gatewaysBeyond(resources, controllerName).map((gateway) => ({
+const tooManySecrets = ({ gatewaysBeyond }: References): readonly Problem[] =>
+  gatewaysBeyond.map((gateway) => ({
     source: KUBERNETES,
     message: `it names more than ${MOST_SECRETS} Secrets; only the first ${MOST_SECRETS} are read`,
     ...{ apiVersion: 'gateway.networking.k8s.io/v1', kind: 'Gateway', ...gateway, stays: true },

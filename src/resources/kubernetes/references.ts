@@ -1,5 +1,6 @@
 // Finds the Secrets and ConfigMaps that other resources refer to; no others are read.
 
+import { mapWork, type Work } from '../../turns.js'
 import { GATEWAY_API_GROUP } from '../kinds/fields.js'
 import type { CertificateRef } from '../kinds/gateway-tls.js'
 import type { ReferenceGrantSpec } from '../kinds/reference-grant.js'
@@ -13,45 +14,44 @@ export interface ObjectReference {
   readonly name: string
 }
 
+/** What the resources of a cluster refer to. */
+export interface References {
+  /** Sorted and unique. */
+  readonly objects: readonly ObjectReference[]
+  /** Gateways that refer to more Secrets than are read. */
+  readonly gatewaysBeyond: readonly ResourceName[]
+}
+
 /**
- * Returns the references, sorted and unique. A Secret of another namespace needs a ReferenceGrant there. Objects that
- * only Gateways or BackendTLSPolicies of other controllers name are left out.
+ * Finds the references, in short steps: a Gateway may have thousands. A Secret of another namespace needs a
+ * ReferenceGrant there. Objects that only Gateways or BackendTLSPolicies of other controllers name are left out.
  */
-export function referencedObjects(
-  resources: Resources,
-  controllerName: string,
-): readonly ObjectReference[] {
+export function* findReferences(resources: Resources, controllerName: string): Work<References> {
+  const own = ownGateways(resources, controllerName)
+  const certificates = yield* mapWork(own, (gateway) => certificatesOf(resources, gateway))
   const found = [
-    ...certificates(resources, controllerName),
-    ...certificatesOfSets(resources, controllerName),
-    ...authorities(resources, controllerName),
-    ...clientAuthorities(resources, controllerName),
+    ...certificates.flatMap(({ secrets }) => secrets.slice(0, MOST_SECRETS)),
+    ...(yield* certificatesOfSets(resources, own)),
+    ...(yield* authorities(resources, own, controllerName)),
+    ...(yield* mapWork(own, (gateway) => clientAuthorities(resources, gateway))).flat(),
     ...relaySecrets(resources),
   ]
+  yield
   const byKey = new Map(found.map((each) => [referenceKey(each), each]))
-  return [...byKey].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, each]) => each)
+  return {
+    objects: [...byKey].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, each]) => each),
+    gatewaysBeyond: certificates.flatMap(({ gateway, secrets }) =>
+      secrets.length > MOST_SECRETS ? [gateway] : [],
+    ),
+  }
 }
 
 /** Maximum number of Secrets read per Gateway: one for each of its up to 64 listeners. Each Secret is a watch. */
 export const MOST_SECRETS = 64
 
-/** Returns the Gateways that refer to more Secrets than are read. */
-export const gatewaysBeyond = (
-  resources: Resources,
-  controllerName: string,
-): readonly ResourceName[] =>
-  certificatesByGateway(resources, controllerName)
-    .filter(({ secrets }) => secrets.length > MOST_SECRETS)
-    .map(({ gateway }) => gateway)
-
 /** Returns KIND/NAMESPACE/NAME. */
 export const referenceKey = ({ kind, namespace, name }: ObjectReference): string =>
   `${kind}/${namespace}/${name}`
-
-const certificates = (resources: Resources, controllerName: string): readonly ObjectReference[] =>
-  certificatesByGateway(resources, controllerName).flatMap(({ secrets }) =>
-    secrets.slice(0, MOST_SECRETS),
-  )
 
 interface ResourceName {
   readonly namespace: string
@@ -77,42 +77,39 @@ function ownGateways(
   return gateways.filter(({ spec }) => own.has(spec.gatewayClassName))
 }
 
-function certificatesByGateway(
+function* certificatesOf(
   resources: Resources,
-  controllerName: string,
-): readonly GatewaySecrets[] {
-  return ownGateways(resources, controllerName).map(({ metadata, spec }) => ({
-    gateway: { namespace: metadata.namespace, name: metadata.name },
-    secrets: permittedSecrets(resources, { kind: 'Gateway', namespace: metadata.namespace }, [
-      ...[spec.tls?.backend?.clientCertificateRef].flatMap((ref) => ref ?? []),
-      ...spec.listeners.flatMap(({ tls }) => tls?.certificateRefs ?? []),
-    ]),
-  }))
+  { metadata: { namespace, name }, spec }: Resources['gateways'][number],
+): Work<GatewaySecrets> {
+  const secrets = yield* permittedSecrets(resources, { kind: 'Gateway', namespace }, [
+    ...[spec.tls?.backend?.clientCertificateRef].flatMap((ref) => ref ?? []),
+    ...spec.listeners.flatMap(({ tls }) => tls?.certificateRefs ?? []),
+  ])
+  return { gateway: { namespace, name }, secrets }
 }
 
 /** Returns the Secrets of the ListenerSets whose Gateway allows any of their namespace, or selects namespaces. */
-function certificatesOfSets(
+function* certificatesOfSets(
   resources: Resources,
-  controllerName: string,
-): readonly ObjectReference[] {
+  own: Resources['gateways'],
+): Work<readonly ObjectReference[]> {
   if (resources.listenerSets.length === 0) return []
   const gateways = new Map(
-    ownGateways(resources, controllerName).map((gateway) => [
-      `${gateway.metadata.namespace}/${gateway.metadata.name}`,
-      gateway,
-    ]),
+    own.map((gateway) => [`${gateway.metadata.namespace}/${gateway.metadata.name}`, gateway]),
   )
-  return resources.listenerSets.flatMap(({ metadata: { namespace }, spec }) => {
+  const found: ObjectReference[] = []
+  for (const { metadata, spec } of resources.listenerSets) {
+    yield
+    const { namespace } = metadata
     const { parentRef, listeners } = spec
     const gateway = gateways.get(`${parentRef.namespace ?? namespace}/${parentRef.name}`)
     const from = gateway?.spec.allowedListeners?.namespaces.from ?? 'None'
-    if (from === 'None' || (from === 'Same' && gateway?.metadata.namespace !== namespace)) return []
+    if (from === 'None' || (from === 'Same' && gateway?.metadata.namespace !== namespace)) continue
     const refs = listeners.flatMap(({ tls }) => tls?.certificateRefs ?? [])
-    return permittedSecrets(resources, { kind: 'ListenerSet', namespace }, refs).slice(
-      0,
-      MOST_SECRETS,
-    )
-  })
+    const secrets = yield* permittedSecrets(resources, { kind: 'ListenerSet', namespace }, refs)
+    found.push(...secrets.slice(0, MOST_SECRETS))
+  }
+  return found
 }
 
 interface SecretUser {
@@ -121,20 +118,25 @@ interface SecretUser {
 }
 
 /** Returns the unique Secrets that the resource may refer to. */
-function permittedSecrets(
+function* permittedSecrets(
   { referenceGrants }: Resources,
   from: SecretUser,
   refs: readonly CertificateRef[],
-): readonly ObjectReference[] {
+): Work<readonly ObjectReference[]> {
   const named = refs
     .filter(({ group, kind }) => group === '' && kind === 'Secret')
     .map(({ name, namespace = from.namespace }) => ({ kind: 'Secret' as const, namespace, name }))
   const unique = [...new Map(named.map((secret) => [referenceKey(secret), secret])).values()]
-  return unique.filter(
-    (secret) =>
+  const permitted: ObjectReference[] = []
+  for (const secret of unique) {
+    yield
+    if (
       secret.namespace === from.namespace ||
-      referenceGrants.some((grant) => grants(grant, from, secret)),
-  )
+      referenceGrants.some((grant) => grants(grant, from, secret))
+    )
+      permitted.push(secret)
+  }
+  return permitted
 }
 
 const grants = (
@@ -153,27 +155,25 @@ const grants = (
   )
 
 /** Returns the ConfigMaps with the authorities of clients (Gateway tls.frontend). */
-const clientAuthorities = (
-  resources: Resources,
-  controllerName: string,
-): readonly ObjectReference[] =>
-  ownGateways(resources, controllerName).flatMap(({ metadata, spec }) => {
-    const { default: ofAll, perPort = [] } = spec.tls?.frontend ?? {}
-    return [ofAll, ...perPort.map(({ tls }) => tls)]
-      .flatMap((tls) => tls?.validation?.caCertificateRefs ?? [])
-      .filter(({ group, kind }) => group === '' && kind === 'ConfigMap')
-      .map(({ name, namespace = metadata.namespace }) => ({
-        ...{ kind: 'ConfigMap' as const, namespace, name },
-      }))
-      .filter(
-        (map) =>
-          map.namespace === metadata.namespace ||
-          resources.referenceGrants.some((grant) =>
-            grants(grant, { kind: 'Gateway', namespace: metadata.namespace }, map),
-          ),
-      )
-      .slice(0, MOST_SECRETS)
-  })
+function* clientAuthorities(
+  { referenceGrants }: Resources,
+  { metadata, spec }: Resources['gateways'][number],
+): Work<readonly ObjectReference[]> {
+  const from = { kind: 'Gateway', namespace: metadata.namespace } as const
+  const { default: ofAll, perPort = [] } = spec.tls?.frontend ?? {}
+  const refs = [ofAll, ...perPort.map(({ tls }) => tls)]
+    .flatMap((tls) => tls?.validation?.caCertificateRefs ?? [])
+    .filter(({ group, kind }) => group === '' && kind === 'ConfigMap')
+  const found: ObjectReference[] = []
+  for (const { name, namespace = from.namespace } of refs) {
+    yield
+    const map = { kind: 'ConfigMap' as const, namespace, name }
+    if (namespace === from.namespace || referenceGrants.some((grant) => grants(grant, from, map)))
+      found.push(map)
+    if (found.length === MOST_SECRETS) break
+  }
+  return found
+}
 
 /** Returns the Secrets of relays, in the namespace of the policy. */
 const relaySecrets = ({ proxyPolicies }: Resources): readonly ObjectReference[] =>
@@ -185,15 +185,17 @@ const relaySecrets = ({ proxyPolicies }: Resources): readonly ObjectReference[] 
     )
   })
 
-function authorities(resources: Resources, controllerName: string): readonly ObjectReference[] {
+function* authorities(
+  resources: Resources,
+  own: Resources['gateways'],
+  controllerName: string,
+): Work<readonly ObjectReference[]> {
   const policies = resources.backendTlsPolicies.filter(
     ({ spec }) => spec.validation.caCertificateRefs.length > 0,
   )
   if (policies.length === 0) return []
-  const gateways = ownGateways(resources, controllerName).map(
-    ({ metadata }) => `${metadata.namespace}/${metadata.name}`,
-  )
-  const used = usedServices(resources, new Set(gateways))
+  const gateways = own.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`)
+  const used = yield* usedServices(resources, new Set(gateways))
   return policies
     .filter(({ metadata, spec }) =>
       spec.targetRefs.some(({ group, kind, name }) =>

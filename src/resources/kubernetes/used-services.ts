@@ -2,6 +2,7 @@
 // other controllers.
 
 import { memo } from '../../incremental/memo.js'
+import type { Work } from '../../turns.js'
 import { GATEWAY_API_GROUP } from '../kinds/fields.js'
 import type { HttpRouteSpec } from '../kinds/http-route.js'
 import type { Resource, Resources } from '../kinds/resources.js'
@@ -10,15 +11,20 @@ import type { Resource, Resources } from '../kinds/resources.js'
  * Returns NAMESPACE/NAME of the backends of routes on these Gateways (NAMESPACE/NAME) or on ListenerSets, and of all
  * policies.
  */
-export const usedServices = (
+export function* usedServices(
   { httpRoutes, proxyPolicies }: Resources,
   gateways: ReadonlySet<string>,
-): ReadonlySet<string> =>
-  new Set(
-    [...httpRoutes.filter((route) => isOnOne(route, gateways)), ...proxyPolicies].flatMap(
-      (resource) => servicesOf(resource),
-    ),
-  )
+): Work<ReadonlySet<string>> {
+  const used = new Set<string>()
+  for (const resource of [
+    ...httpRoutes.filter((route) => isOnOne(route, gateways)),
+    ...proxyPolicies,
+  ]) {
+    yield
+    for (const service of servicesOf(resource)) used.add(service)
+  }
+  return used
+}
 
 const isOnOne = (
   { metadata, spec }: Resource<HttpRouteSpec>,

@@ -6,11 +6,8 @@ import type { PlainMap } from '../../../src/resources/decode/field-path.js'
 import { collectResources } from '../../../src/resources/decode/resource-set.js'
 import { kindsOf } from '../../../src/resources/kinds/kinds.js'
 import type { Resources } from '../../../src/resources/kinds/resources.js'
-import {
-  gatewaysBeyond,
-  referencedObjects,
-  referenceKey,
-} from '../../../src/resources/kubernetes/references.js'
+import { findReferences, referenceKey } from '../../../src/resources/kubernetes/references.js'
+import { atOnce } from '../../../src/turns.js'
 
 const GROUP = 'gateway.networking.k8s.io'
 const CONTROLLER = 'policy.gatehouse.dev/gatehouse'
@@ -57,7 +54,7 @@ function resourcesOf(...objects: readonly PlainMap[]): Resources {
 }
 
 const readWith = (...more: readonly PlainMap[]): readonly string[] =>
-  referencedObjects(resourcesOf(shop, ...more), CONTROLLER).map(referenceKey)
+  atOnce(findReferences(resourcesOf(shop, ...more), CONTROLLER)).objects.map(referenceKey)
 
 test.each([
   ['no grant', [], []],
@@ -80,7 +77,7 @@ test('the certificate for backends is read, from another namespace with a grant'
     },
   })
   const read = (...objects: readonly PlainMap[]): readonly string[] =>
-    referencedObjects(resourcesOf(...objects), CONTROLLER).map(referenceKey)
+    atOnce(findReferences(resourcesOf(...objects), CONTROLLER)).objects.map(referenceKey)
   expect(read(presenting({ name: 'own' }))).toEqual(['Secret/shop/own'])
   const elsewhere = presenting({ name: 'one', namespace: 'bank' })
   expect(read(elsewhere)).toEqual([])
@@ -107,7 +104,7 @@ test('those of ListenerSets are read where the Gateway may allow them, with a gr
     },
   })
   const read = (...objects: readonly PlainMap[]): readonly string[] =>
-    referencedObjects(resourcesOf(...objects), CONTROLLER).map(referenceKey)
+    atOnce(findReferences(resourcesOf(...objects), CONTROLLER)).objects.map(referenceKey)
   const own = set('team', { name: 'own' })
   for (const from of [undefined, 'None', 'Same']) expect(read(gateway(from), own)).toEqual([])
   for (const from of ['All', 'Selector'])
@@ -146,8 +143,10 @@ test('the first 64 of a Gateway are read, and Gateways with more are reported', 
     },
   })
   const resources = resourcesOf(named('gw', 65), named('other', 64))
-  expect(gatewaysBeyond(resources, CONTROLLER)).toEqual([{ namespace: 'shop', name: 'gw' }])
-  const read = referencedObjects(resourcesOf(named('gw', 65)), CONTROLLER)
+  expect(atOnce(findReferences(resources, CONTROLLER)).gatewaysBeyond).toEqual([
+    { namespace: 'shop', name: 'gw' },
+  ])
+  const read = atOnce(findReferences(resourcesOf(named('gw', 65)), CONTROLLER)).objects
   expect(read).toHaveLength(64)
   expect(read.map(({ name }) => name)).not.toContain('s64')
 })
@@ -266,8 +265,58 @@ test('authorities of clients are read for the Gateways of this controller, in ot
   const resources = resourcesOf(
     ...[withClients('own', 'gatehouse'), withClients('foreign', 'other'), granted],
   )
-  expect(referencedObjects(resources, CONTROLLER).map(referenceKey)).toEqual([
+  expect(atOnce(findReferences(resources, CONTROLLER)).objects.map(referenceKey)).toEqual([
     'ConfigMap/bank/granted',
     'ConfigMap/shop/own',
   ])
+})
+
+test('thousands of references to namespaces with many grants are looked at one by one', () => {
+  const GRANTS = 100
+  const grants = Array.from({ length: GRANTS }, (_, index) => grantFrom(`other-${String(index)}`))
+  const { referenceGrants, ...rest } = resourcesOf(many(60, 30), ...grants)
+  let looks = 0
+  const counted = referenceGrants.map(({ metadata, ...grant }) => ({
+    ...grant,
+    get metadata() {
+      looks += 1
+      return metadata
+    },
+  }))
+  const work = findReferences({ ...rest, referenceGrants: counted }, CONTROLLER)
+  let longest = 0
+  let step = work.next()
+  for (; step.done !== true; step = work.next()) {
+    longest = Math.max(longest, looks)
+    looks = 0
+  }
+  expect(longest).toBe(GRANTS)
+  expect(step.value).toEqual({ objects: [], gatewaysBeyond: [] })
+})
+
+const many = (listeners: number, each: number) => ({
+  ...shop,
+  spec: {
+    ...shop.spec,
+    listeners: Array.from({ length: listeners }, (_, index) => ({
+      ...shop.spec.listeners[0],
+      name: `https-${String(index)}`,
+      hostname: `host-${String(index)}.example`,
+      tls: {
+        certificateRefs: Array.from({ length: each }, (_, i) =>
+          secret(`${String(index)}-${String(i)}`),
+        ),
+      },
+    })),
+  },
+})
+
+const grantFrom = (namespace: string) => ({
+  apiVersion: `${GROUP}/v1beta1`,
+  kind: 'ReferenceGrant',
+  metadata: { name: namespace, namespace: 'bank' },
+  spec: {
+    from: [{ group: GROUP, kind: 'Gateway', namespace }],
+    to: [{ group: '', kind: 'Secret' }],
+  },
 })
