@@ -193,6 +193,8 @@ export default defineConfig({
           pool: 'forks',
           // One process runs many files and loads each module once: half of the time is saved.
           isolate: false,
+          // Tests that wait for watchers, many at a time.
+          maxConcurrency: 20,
           maxWorkers,
           testTimeout: 20_000,
         },
