@@ -153,8 +153,9 @@ class Row {
     this.checkedPaths.addAll(entry.paths.map(pathText))
   }
 
-  addRoute({ action, match, limits }: Route, domains: readonly string[]): void {
+  addRoute({ action, match, limits, limitsAudit }: Route, domains: readonly string[]): void {
     if (limits !== undefined) this.words.add('limits')
+    if (limitsAudit !== undefined) this.words.add('audit')
     if (action.type === 'refuse') this.words.add('refuses')
     // Documents of a login have paths of their own, which are not the route's.
     if (action.type === 'answered') return

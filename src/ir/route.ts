@@ -22,6 +22,8 @@ export interface Route {
   readonly cors?: Cors
   /** Rate limits, all of which must allow a request. Absent: no limit. */
   readonly limits?: Limits
+  /** Rate limits of policies of mode Audit, which are counted and limit nothing; none is keyed. */
+  readonly limitsAudit?: Limits
   readonly requestHeaders?: HeaderModifier
   readonly responseHeaders?: HeaderModifier
 }

@@ -15,6 +15,7 @@ import {
   CORS_FILTER,
   gateway,
   httpRoute,
+  inAudit,
   proxyBackend,
   proxyPolicy,
   rule,
@@ -64,6 +65,18 @@ beforeAll(async () => {
     [
       httpRoute('pages', { rules: [rule('/pages', 'backend', { filters: [CORS_FILTER] })] }),
       proxyPolicy('pages', 'pages', { rateLimit: { local: [{ requests: 1, per: '1h' }] } }),
+    ],
+    [
+      httpRoute('audited', { rules: [rule('/audited', 'backend')] }),
+      inAudit(
+        proxyPolicy('audited', 'audited', { rateLimit: { local: [{ requests: 2, per: '1h' }] } }),
+      ),
+    ],
+    [
+      ...protectedRoute('stricter', { rateLimit: { local: [{ requests: 4, per: '1h' }] } }),
+      inAudit(
+        proxyPolicy('stricter', 'stricter', { rateLimit: { local: [{ requests: 1, per: '1h' }] } }),
+      ),
     ],
     protectedRoute('free', { jwtAuthentication: jwt([ours]) }),
   )
@@ -204,4 +217,21 @@ test('callers with more keys than are kept get no more than all buckets together
     await small.close()
     await backend.close()
   }
+})
+
+test('limits of policies of mode Audit are counted, and limit nothing; those in force do', async () => {
+  const counted = async (name: string): Promise<number> => {
+    const page = await fetch(`${stack.envoyAdmin}/stats?filter=gatehouse_audit.*${name}$`)
+    return Number(/: (\d+)/.exec(await page.text())?.[1])
+  }
+  const statuses = async (path: string): Promise<readonly number[]> => {
+    const all: number[] = []
+    for (let i = 0; i < 5; i++) all.push((await send(stack.origin, path)).status)
+    return all
+  }
+  expect(await statuses('/audited')).toEqual([200, 200, 200, 200, 200])
+  expect(await counted('http_local_rate_limit.rate_limited')).toBe(3)
+  expect(await statuses('/stricter')).toEqual([200, 200, 200, 200, 429])
+  expect(await counted('http_local_rate_limit.rate_limited')).toBe(3 + 3)
+  expect(await counted('http_local_rate_limit.enforced')).toBe(0)
 })

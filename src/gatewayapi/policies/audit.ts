@@ -2,9 +2,11 @@
 // (decision 25m).
 
 import type { Authorization } from '../../ir/authorization.js'
+import type { Limits } from '../../ir/route.js'
 import { poolAuthorization } from './authorization.js'
 import type { TranslatedPolicy } from './policies.js'
-import { addConflict, JWT, MCP_GUARD, PROMPT_GUARD, winnerOf } from './winners.js'
+import { translateRateLimit } from './rate-limit.js'
+import { addConflict, JWT, MCP_GUARD, PROMPT_GUARD, RATE_LIMIT, winnerOf } from './winners.js'
 
 /** The merged policies of mode Audit on a target. */
 export interface Audit {
@@ -17,6 +19,8 @@ export interface Audit {
   /** The policy whose MCP guard is audited. */
   readonly mcpGuard?: TranslatedPolicy
   readonly authorization?: Authorization
+  /** Limits without a key: keys come from checks, which read those in force. */
+  readonly limits?: Limits['local']
   readonly readsMcp: boolean
   /** Like those of an Attachment. */
   readonly conflicts: ReadonlyMap<string, string>
@@ -37,16 +41,26 @@ export function mergeAudited(all: readonly TranslatedPolicy[], enforced: Enforce
     jwt === undefined && enforced.jwt === undefined ? valid.filter(asksForScopes) : []
   for (const { key } of untokened) addConflict(conflicts, key, SCOPES_WITHOUT_TOKENS)
   const judging = valid.filter((policy) => !untokened.includes(policy))
+  const limits = auditedLimits(valid, conflicts)
   const authorization = poolAuthorization(judging.map(({ policy }) => policy))
   return {
     policies: valid,
     ...(jwt === undefined ? {} : { jwt }),
     ...guards.fit,
     ...(authorization === undefined ? {} : { authorization }),
+    ...(limits.length === 0 ? {} : { limits }),
     readsMcp: judging.some(({ readsMcp }) => readsMcp),
     conflicts,
     unfit: [...guards.unfit, ...untokened.map(({ key }) => key)],
   }
+}
+
+function auditedLimits(
+  valid: readonly TranslatedPolicy[],
+  conflicts: Map<string, string>,
+): Limits['local'] {
+  const spec = winnerOf(valid, RATE_LIMIT, conflicts)?.policy.spec.traffic?.rateLimit
+  return spec === undefined ? [] : translateRateLimit(spec).local.filter(({ isKeyed }) => !isKeyed)
 }
 
 interface Enforced {
@@ -84,7 +98,8 @@ export function auditedFieldConflicts(
   policies: readonly TranslatedPolicy[],
 ): ReadonlyMap<string, string> {
   const conflicts = new Map<string, string>()
-  for (const field of [JWT, PROMPT_GUARD, MCP_GUARD]) winnerOf(policies, field, conflicts)
+  for (const field of [JWT, PROMPT_GUARD, MCP_GUARD, RATE_LIMIT])
+    winnerOf(policies, field, conflicts)
   return conflicts
 }
 

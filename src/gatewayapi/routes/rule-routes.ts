@@ -210,10 +210,17 @@ function plainRoute(input: RuleInput, rule: RuleRoutes, match: RouteMatch): Unna
     ...(attachment.rateLimit === undefined
       ? {}
       : { limits: { local: attachment.rateLimit.local, maxBuckets: input.rateLimitBuckets } }),
+    ...limitsAuditOf(input),
     ...(requestHeaders === undefined ? {} : { requestHeaders }),
     ...(responseHeaders === undefined ? {} : { responseHeaders }),
   }
 }
+
+const limitsAuditOf = ({
+  attachment: { audit },
+  rateLimitBuckets: maxBuckets,
+}: RuleInput): Pick<Route, 'limitsAudit'> =>
+  audit?.limits === undefined ? {} : { limitsAudit: { local: audit.limits, maxBuckets } }
 
 /** Returns how ext_authz takes part. */
 function authzOf(input: RuleInput, match: RouteMatch): Partial<Route> {

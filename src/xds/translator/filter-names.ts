@@ -11,6 +11,8 @@ export const AUDIT_FILTER = 'gatehouse.audit'
 export const GUARD_AUDIT_FILTER = 'gatehouse.guard_audit'
 /** Applies traffic.rateLimit. */
 export const LOCAL_RATE_LIMIT_FILTER = 'envoy.filters.http.local_ratelimit'
+/** Counts what traffic.rateLimit of policies of mode Audit would limit. */
+export const LIMIT_AUDIT_FILTER = 'gatehouse.limit_audit'
 /** Guards and answers requests through ext_proc. */
 export const EXT_PROC_FILTER = 'envoy.filters.http.ext_proc'
 /** Sends requests to their backends; always the last filter. */

@@ -22,7 +22,7 @@ import { buildEarlyHeaderMutation } from './early-headers.js'
 import { buildAuditFilter, buildExtAuthzFilter } from './ext-authz.js'
 import { buildExtProcFilter, buildGuardAuditFilter } from './ext-proc.js'
 import { CONNECTION_MANAGER_FILTER, ROUTER_FILTER } from './filter-names.js'
-import { buildLocalRateLimitFilter } from './local-rate-limit.js'
+import { buildLimitAuditFilter, buildLocalRateLimitFilter } from './local-rate-limit.js'
 import { LOCAL_REPLY_CONFIG } from './local-reply.js'
 import { ADS_SOURCE, durationOf, type FieldsOf, packed, typedConfig } from './messages.js'
 import { buildTracing } from './tracing.js'
@@ -54,6 +54,7 @@ const httpFilters = (): HttpFilter[] => [
   buildExtAuthzFilter(),
   buildAuditFilter(),
   buildLocalRateLimitFilter(),
+  buildLimitAuditFilter(),
   buildExtProcFilter(),
   buildGuardAuditFilter(),
   buildRouter(),

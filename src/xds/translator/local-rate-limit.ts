@@ -21,10 +21,11 @@ import {
 import type { TokenBucketSchema } from '../../grpc/generated/envoy/type/v3/token_bucket_pb.js'
 import { CLAIMS_NAMESPACE, LIMIT_KEYS_KEY, limitName } from '../../ir/names.js'
 import type { Limits, LocalLimit } from '../../ir/route.js'
-import { LOCAL_RATE_LIMIT_FILTER } from './filter-names.js'
+import { LIMIT_AUDIT_FILTER, LOCAL_RATE_LIMIT_FILTER } from './filter-names.js'
 import { durationOf, type FieldsOf, packed, typedConfig } from './messages.js'
 
 const STAT_PREFIX = 'gatehouse'
+const AUDIT_STAT_PREFIX = 'gatehouse_audit'
 
 /** envoy.extensions.filters.http.local_ratelimit.v3.LocalRateLimit: disabled for routes that do not configure it. */
 export const buildLocalRateLimitFilter = (): HttpFilter =>
@@ -34,7 +35,16 @@ export const buildLocalRateLimitFilter = (): HttpFilter =>
     configType: typedConfig(LocalRateLimitSchema, { statPrefix: STAT_PREFIX }),
   })
 
+/** The same for policies of mode Audit, in addition to the limits in force. */
+export const buildLimitAuditFilter = (): HttpFilter =>
+  create(HttpFilterSchema, {
+    name: LIMIT_AUDIT_FILTER,
+    disabled: true,
+    configType: typedConfig(LocalRateLimitSchema, { statPrefix: AUDIT_STAT_PREFIX }),
+  })
+
 const ALWAYS = { defaultValue: { numerator: 100 } }
+const NEVER = { defaultValue: { numerator: 0 } }
 
 /** The value of a key that a request lacks. ext_authz sends hashes, which never equal this. */
 const SHARED = 'shared'
@@ -43,9 +53,20 @@ const SHARED = 'shared'
  * LocalRateLimit of one route. A bucket that was evicted is full when it returns, so the route's own bucket bounds all
  * keys of a limit together: it has room for as many buckets as are kept.
  */
-export function buildLocalRateLimit(limits: Limits): Any {
+export const buildLocalRateLimit = (limits: Limits): Any =>
+  packed(LocalRateLimitSchema, fieldsOf(limits))
+
+/** Returns limits that Envoy counts in its statistics, and that limit nothing. */
+export const buildLimitAudit = (limits: Limits): Any =>
+  packed(LocalRateLimitSchema, {
+    ...fieldsOf(limits),
+    statPrefix: AUDIT_STAT_PREFIX,
+    filterEnforced: NEVER,
+  })
+
+function fieldsOf(limits: Limits): FieldsOf<typeof LocalRateLimitSchema> {
   const whole = slowestWithKeys(limits)
-  return packed(LocalRateLimitSchema, {
+  return {
     statPrefix: STAT_PREFIX,
     filterEnabled: ALWAYS,
     filterEnforced: ALWAYS,
@@ -60,7 +81,7 @@ export function buildLocalRateLimit(limits: Limits): Any {
         appendAction: AppendAction.OVERWRITE_IF_EXISTS_OR_ADD,
       },
     ],
-  })
+  }
 }
 
 const rateOf = ({ requests, perMs }: LocalLimit): number => requests / perMs

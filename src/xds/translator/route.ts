@@ -17,11 +17,12 @@ import {
   CORS_FILTER,
   EXT_PROC_FILTER,
   GUARD_AUDIT_FILTER,
+  LIMIT_AUDIT_FILTER,
   LOCAL_RATE_LIMIT_FILTER,
 } from './filter-names.js'
 import { buildForward } from './forward.js'
 import { headerFields } from './headers.js'
-import { buildLocalRateLimit } from './local-rate-limit.js'
+import { buildLimitAudit, buildLocalRateLimit } from './local-rate-limit.js'
 import { buildRefusal } from './local-reply.js'
 import { type FieldsOf, inlineString } from './messages.js'
 import { buildRedirect } from './redirect.js'
@@ -61,6 +62,7 @@ const perFilterConfig = (route: Route): Record<string, Any> => ({
   ...(route.cors && !isRedirect(route) && { [CORS_FILTER]: buildCorsPolicy(route.cors) }),
   ...buildExtAuthzPerRoute(route),
   ...(route.limits && { [LOCAL_RATE_LIMIT_FILTER]: buildLocalRateLimit(route.limits) }),
+  ...(route.limitsAudit && { [LIMIT_AUDIT_FILTER]: buildLimitAudit(route.limitsAudit) }),
   ...(route.proc && { [EXT_PROC_FILTER]: buildExtProcPerRoute(route.proc) }),
   ...(route.procAudit !== undefined && {
     [GUARD_AUDIT_FILTER]: buildGuardAuditPerRoute(route.procAudit),
