@@ -46,6 +46,42 @@ describe('a translation after changes', () => {
   })
 })
 
+describe('ListenerSets and Envoys to create, after changes', () => {
+  const documents = goldenCases(GOLDENS)
+    .filter(({ name }) => /listener-?sets?|envoys-are-created/.test(name))
+    .flatMap(({ input }) => caseDocuments(input))
+  const ofSets = [...new Set(documents)]
+  const ownService = { namespace: 'gatehouse', name: 'gatehouse' }
+  const options = {
+    ...{ ...OPTIONS, isCluster: true, provisions: true },
+    tenancy: { ownAddresses: [], ownService, allowed: [] },
+  }
+
+  test.each(seeds(10))('are what they are from scratch, sequence %i', (seed) => {
+    const random = createRandom(seed)
+    const translator = createTranslator(options)
+    const present = new Set(ofSets.filter(() => random(2) === 0))
+    const ports = new Set<string>()
+    let published = 0
+    for (let step = 0; step < 60; step += 1) {
+      for (let change = random(4); change >= 0; change -= 1) {
+        const document = ofSets[random(ofSets.length)]
+        if (document !== undefined && !present.delete(document)) present.add(document)
+      }
+      const resources = toResources(present)
+      const translation = translator.translate(resources, new Map())
+      expect(translation).toEqual(createTranslator(options).translate(resources, new Map()))
+      for (const gateway of translation.provisioned ?? []) ports.add(gateway.ports.join())
+      published += translation.statuses
+        .filter(({ kind }) => kind === 'ListenerSet')
+        .flatMap(({ conditions }) => conditions)
+        .filter(({ type, status }) => type === 'Programmed' && status === 'True').length
+    }
+    expect(published).toBeGreaterThan(10)
+    expect(ports.size).toBeGreaterThan(2)
+  })
+})
+
 test('64 HTTPS listeners on a port make a few virtual hosts each, not one for each other', () => {
   const listeners = Array.from({ length: 64 }, (_, at) => ({
     name: `l${at}`,
