@@ -180,8 +180,10 @@ describe('a Gateway of the class', () => {
   })
 
   test('is programmed, with the address of its Service, when one of its Envoys is ready', async () => {
-    expect(await conditionOf('shop', 'Programmed', 'Pending')).toBe(
-      'Deployment shop/gw-gatehouse of its Envoys has no ready pod yet',
+    await eventually(async () =>
+      expect(await conditionOf('shop', 'Programmed', 'Pending')).toBe(
+        'Deployment shop/gw-gatehouse of its Envoys has no ready pod yet',
+      ),
     )
     await api.call('PATCH', '/apis/apps/v1/namespaces/shop/deployments/gw-gatehouse/status', {
       status: { replicas: 1, readyReplicas: 1, availableReplicas: 1 },
