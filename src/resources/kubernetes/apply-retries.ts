@@ -36,9 +36,9 @@ export class ApplyRetries {
     this.#failures.delete(key)
   }
 
-  /** Forgets the objects that are no longer wanted. */
-  keep(wanted: ReadonlyMap<string, unknown>): void {
-    for (const key of this.#failures.keys()) if (!wanted.has(key)) this.#failures.delete(key)
+  /** Forgets the objects that are neither wanted nor to be removed. */
+  keep(isOf: (key: string) => boolean): void {
+    for (const key of this.#failures.keys()) if (!isOf(key)) this.#failures.delete(key)
   }
 
   clear(): void {

@@ -146,12 +146,8 @@ export class ObjectKeeper<Input extends KeeperInput, Wanted extends WantedObject
       return
     }
     const problems = await this.#applyAll(wanted)
-    this.#retries.keep(wanted.objects)
-    try {
-      if (input.isWhole) await this.#removeOthers(wanted)
-    } finally {
-      onRound({ wanted, problems })
-    }
+    if (input.isWhole) await this.#removeOthers(wanted)
+    onRound({ wanted, problems })
   }
 
   /** Applies kind by kind. Resolves to the problems. */
@@ -235,22 +231,47 @@ export class ObjectKeeper<Input extends KeeperInput, Wanted extends WantedObject
         }
   }
 
-  async #removeOthers({ objects, untouched }: Wanted): Promise<void> {
-    const { applier, mirror, kinds, label, mayWrite } = this.#deps
+  async #removeOthers(wanted: Wanted): Promise<void> {
+    const gone = this.#gone(wanted)
+    const names = new Set(gone.map(({ key }) => key))
+    this.#retries.keep((key) => wanted.objects.has(key) || names.has(key))
+    await eachOf(gone, async ({ kind, key, object }) => {
+      const { applier, mayWrite, onWarning } = this.#deps
+      if (!mayWrite() || this.#closed) return
+      if (this.#retries.waiting(key, REMOVAL) !== undefined) return
+      const [, namespace = '', name = ''] = key.split('/')
+      try {
+        await applier.remove({ kind, namespace, name }, metadataText(object, 'uid') ?? '')
+        this.#retries.succeeded(key)
+        this.#applied.delete(key)
+      } catch (error) {
+        const problem = `${kind} ${namespace}/${name} cannot be removed: ${errorText(error)}`
+        this.#retries.failed(key, REMOVAL, problem)
+        onWarning(problem)
+      }
+    })
+  }
+
+  /** Returns the objects that it once applied and that are no longer wanted. */
+  #gone({ objects, untouched }: Wanted): readonly Gone[] {
+    const { mirror, kinds, label } = this.#deps
     const [name, value] = label
     const isWanted = (key: string) => objects.has(key) || untouched?.has(key) === true
-    const gone = kinds.flatMap(({ kind }) =>
+    return kinds.flatMap(({ kind }) =>
       [...mirror.ofKind(kind)].flatMap(([key, object]) =>
         !isWanted(key) && labelOf(object, name) === value ? [{ kind, key, object }] : [],
       ),
     )
-    await eachOf(gone, async ({ kind, key, object }) => {
-      if (!mayWrite() || this.#closed) return
-      const [, namespace = '', own = ''] = key.split('/')
-      await applier.remove({ kind, namespace, name: own }, metadataText(object, 'uid') ?? '')
-      this.#applied.delete(key)
-    })
   }
+}
+
+/** Stands for the content of an object that is to be removed, in the retries. */
+const REMOVAL = ''
+
+interface Gone {
+  readonly kind: string
+  readonly key: string
+  readonly object: JsonObject
 }
 
 interface Applied {

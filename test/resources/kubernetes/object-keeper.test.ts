@@ -161,14 +161,27 @@ test.each([
   },
 )
 
-test('a removal that fails is logged, and the state is reported', async () => {
+test('removals that fail are logged, do not keep the others, and are tried again', async () => {
+  const removed: string[] = []
+  let fails = true
+  const remove = ({ name }: ObjectName) => {
+    if (fails && name.startsWith('bad')) return Promise.reject(new KubernetesError('HTTP 403: no'))
+    removed.push(name)
+    return Promise.resolve()
+  }
+  const bad = ['bad-1', 'bad-2', 'bad-3', 'bad-4', 'bad-5']
   const { rounds, warnings, want } = startKeeper(
-    { remove: () => Promise.reject(new KubernetesError('HTTP 403: no', 403)) },
-    stored('old'),
+    { remove },
+    ...[...bad, 'old'].map((name) => stored(name)),
   )
   want(['new'])
   expect((await after(rounds)).problems.size).toBe(0)
-  await eventually(() => expect(warnings).toEqual(['the objects cannot be kept: HTTP 403: no']))
+  expect(removed).toEqual(['old'])
+  expect(warnings).toEqual(
+    bad.map((name) => `Service shop/${name} cannot be removed: HTTP 403: no`),
+  )
+  fails = false
+  await eventually(() => expect(removed).toEqual(expect.arrayContaining(bad)))
 })
 
 test('applies nothing while kinds cannot be read, and says which', async () => {
