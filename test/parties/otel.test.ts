@@ -12,10 +12,12 @@ import {
   chat,
   completion,
   guardedBoth,
+  hook,
   sample,
   service,
 } from '../support/guardrails.js'
 import { send } from '../support/http.js'
+import { guardedMcp } from '../support/mcp-guards.js'
 import { freePort } from '../support/ports.js'
 import { protectedRoute, provider } from '../support/protected-stack.js'
 import { gateway, proxyBackend } from '../support/resources.js'
@@ -95,6 +97,7 @@ beforeAll(async () => {
       proxyBackend('backend', llm),
       ...service('guard', webhook.port),
       ...guardedBoth,
+      ...guardedMcp('/mcp', 'backend', { request: [hook('guard')] }),
       ...protectedRoute('api', {
         jwtAuthentication: { providers: [provider([key], { audiences: ['api'] })] },
       }),
@@ -246,6 +249,33 @@ test('a guarded stream: its span has the tokens that the last event says', async
   expect(span?.attributes).toMatchObject({
     ...{ 'gatehouse.outcome': 'passed', 'gen_ai.response.model': 'm' },
     ...{ 'gen_ai.usage.input_tokens': 21, 'gen_ai.usage.output_tokens': 4 },
+  })
+})
+
+test('a guarded MCP call is one trace, and its span names the method and the tool', async () => {
+  const traceId = '9'.repeat(32)
+  const call = { name: 'search', arguments: { query: 'hidden' } }
+  const answer = await send(stack.origin, '/mcp', {
+    method: 'POST',
+    headers: {
+      ...{ 'content-type': 'application/json', traceparent: traceparent(traceId) },
+      'mcp-protocol-version': '2025-06-18',
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: call }),
+  })
+  expect(answer.status).toBe(200)
+  const [webhookCall, guard, ...envoy] = await eventually(() => {
+    const found = pathTo(traceId, 'POST')
+    expect(found).toHaveLength(4)
+    return found
+  }, SENT_MS)
+  expect([webhookCall?.name, guard?.name]).toEqual(['POST', 'gatehouse.guard request'])
+  expect(envoy.at(-1)?.parentSpanId).toBe(CLIENT)
+  expect(guard?.attributes).toEqual({
+    ...{ 'gatehouse.route': 'default/mcp', 'gatehouse.phase': 'request' },
+    ...{ 'gatehouse.outcome': 'passed', 'mcp.method.name': 'tools/call' },
+    ...{ 'mcp.protocol.version': '2025-06-18', 'mcp.tool.name': 'search' },
+    ...{ 'gen_ai.tool.name': 'search', 'gen_ai.operation.name': 'execute_tool' },
   })
 })
 
