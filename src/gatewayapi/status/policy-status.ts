@@ -91,6 +91,7 @@ function buildStatus(context: Context, policy: ProxyPolicy, uses: Uses): Resourc
     refused.status === 'False'
       ? isFalse('Attached', 'Pending', 'Policy is not attached due to invalid status')
       : attachment(
+          context,
           translated,
           states,
           heirs?.inForce === 0 ? [] : (translated.jwt?.unavailable ?? []),
@@ -120,6 +121,7 @@ function acceptance(
 }
 
 function attachment(
+  context: Context,
   translated: TranslatedPolicy,
   states: readonly TargetState[],
   unavailable: readonly string[],
@@ -137,7 +139,7 @@ function attachment(
     states.every(({ isGateway }) => isGateway)
   if (isOverridden) return isTrue('Attached', 'Overridden', ALL_REPLACED)
   return isAudited(translated)
-    ? isTrue('Attached', AUDIT, unique([ATTACHED, IN_AUDIT, ...notAudited(translated)]))
+    ? isTrue('Attached', AUDIT, unique([ATTACHED, IN_AUDIT, ...notAudited(context, translated)]))
     : isTrue('Attached', 'Attached', ATTACHED)
 }
 
@@ -145,11 +147,17 @@ const ATTACHED = 'Attached to all targets'
 const IN_AUDIT =
   'Mode Audit: what the policy would refuse is logged and counted, and nothing is refused'
 
+const KEYED_LIMITS = 'limits of traffic.rateLimit with a key'
+
+const hasKeyedLimit = (traffic: TranslatedPolicy['policy']['spec']['traffic']): boolean =>
+  traffic?.rateLimit?.local.some(({ key }) => key !== undefined) === true
+
 /** Reports the fields that have no effect in mode Audit. */
-function notAudited({ policy }: TranslatedPolicy): readonly string[] {
+function notAudited({ options }: Context, { policy }: TranslatedPolicy): readonly string[] {
   const { traffic, backend } = policy.spec
   const fields = [
-    traffic?.rateLimit && 'traffic.rateLimit',
+    ...(options.mesh !== undefined && traffic?.rateLimit ? ['traffic.rateLimit'] : []),
+    ...(options.mesh === undefined && hasKeyedLimit(traffic) ? [KEYED_LIMITS] : []),
     traffic?.transformation && 'traffic.transformation',
     traffic?.jwtAuthentication?.mcp && 'the documents of traffic.jwtAuthentication.mcp',
     backend?.http?.requestTimeout && 'backend.http.requestTimeout',
