@@ -6,7 +6,7 @@ import { Enforcer, type EnforcerDeps } from '../controller/enforcer.js'
 import { MESHES } from '../controller/meshes.js'
 import { probe } from '../controller/probe.js'
 import { Prober } from '../controller/prober.js'
-import { type MeshInput, type Wanted, wantedWork } from '../controller/wanted.js'
+import { type MeshInput, remembering, type Wanted, wantedWork } from '../controller/wanted.js'
 import type { GatewayName } from '../ir/status.js'
 import { createProbeSigns, type ProbeSigns } from '../probes/probe-signs.js'
 import { resourceKey } from '../resources/decode/resource-set.js'
@@ -59,7 +59,7 @@ export function startMeshController(
   if (!targets.ok) throw new Error(targets.error)
   const { client, source, mayWrite, onWarning } = deps
   const { kinds, suspects, exportTo } = MESHES[settings.for]
-  const mesh = exportTo(targets.value)
+  const mesh = remembering(exportTo(targets.value))
   const secret = startProbeSecret({ ...deps, ...probeSecretName(settings) })
   const probes = createProbeSigns(() => secret.current(), Date.now)
   const label = [`${settings.apiGroup}/controller`, releaseLabel(settings)] as const

@@ -49,6 +49,19 @@ export interface MeshExport {
   readonly hasOneKey: boolean
 }
 
+/** Returns an export that keeps what it has exported for each route, as long as the route stays the same object. */
+export function remembering(mesh: MeshExport): MeshExport {
+  const known = new WeakMap<MeshRoute, ReturnType<MeshExport['ofRoute']>>()
+  return {
+    ...mesh,
+    ofRoute: (route) => {
+      const exported = known.get(route) ?? mesh.ofRoute(route)
+      known.set(route, exported)
+      return exported
+    },
+  }
+}
+
 /**
  * Returns the objects for all routes. A route's own objects go before those of another route's documents: the name of the
  * documents is longer than that of their route.

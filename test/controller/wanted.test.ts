@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest'
 import { envoyGatewayExport } from '../../src/controller/envoy-gateway.js'
-import { wantedWork } from '../../src/controller/wanted.js'
+import { remembering, wantedWork } from '../../src/controller/wanted.js'
 import type { MeshRoute } from '../../src/ir/mesh-route.js'
 import { atOnce } from '../../src/turns.js'
 
@@ -114,3 +114,19 @@ test.each([
       })
   },
 )
+
+test('a route that stays the same is exported once', () => {
+  const exported: string[] = []
+  const counting = remembering({
+    ...mesh,
+    ofRoute: (one) => {
+      exported.push(one.name)
+      return mesh.ofRoute(one)
+    },
+  })
+  const [first, second] = [route('a'), route('b')]
+  const before = atOnce(wantedWork([first, second], counting))
+  const after = atOnce(wantedWork([first, route('b')], counting))
+  expect(exported).toEqual(['a', 'b', 'b'])
+  expect([...after.objects]).toEqual([...before.objects])
+})
