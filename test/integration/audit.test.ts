@@ -176,7 +176,7 @@ test('the status, the page and the gauges show which policies refuse nothing, an
   const attached = of('ProxyPolicy', 'open')?.conditions.find(({ type }) => type === 'Attached')
   expect(attached).toMatchObject({ status: 'True', reason: 'Audit' })
   expect(attached?.message).toContain('nothing is refused')
-  expect(attached?.message).toContain('traffic.rateLimit, traffic.transformation')
+  expect(attached?.message).toContain('Not in force in mode Audit: traffic.transformation')
   expect(of('HTTPRoute', 'open')).toMatchObject({ open: true })
   expect(of('HTTPRoute', 'open')?.conditions[0]?.message).toContain(
     'Open to everyone, as ProxyPolicy default/open of mode Audit refuses nothing',
