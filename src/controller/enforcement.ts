@@ -38,7 +38,7 @@ interface Finding {
   readonly message: string
 }
 
-/** Returns the enforcement by NAMESPACE/NAME of each policy on a route that is not only audited. */
+/** Returns the enforcement by NAMESPACE/NAME of each policy, unless its routes are only audited, and can be. */
 export function* enforcementWork(
   { wanted, problems }: KeeperState<Wanted>,
   sources: EnforcementSources,
@@ -57,10 +57,9 @@ export function* enforcementWork(
   return new Map([...findings].map(([policy, all]) => [policy, enforcementOf(all)]))
 }
 
+/** Whether all is well with a route that no policy may deny. One that cannot be exported is not audited at all. */
 const isOnlyAudited = ({ route, problems }: RouteNeeds): boolean =>
-  problems.length > 0
-    ? route.isRefused !== true && route.authz?.isAudited === true
-    : route.authz?.isAudited === true && !route.isGuarded
+  problems.length === 0 && route.authz?.isAudited === true && !route.isGuarded
 
 /** Findings in a message. */
 const MOST = 3
@@ -87,10 +86,7 @@ function findingOf(
   const name = `HTTPRoute ${route.namespace}/${route.name}`
   const [unsupported] = needs.problems
   if (unsupported !== undefined)
-    return {
-      reason: 'NotSupported',
-      message: needs.needs.length === 0 ? unsupported : `${unsupported}; it answers 503`,
-    }
+    return { reason: 'NotSupported', message: `${unsupported}${consequenceOf(needs)}` }
   const [unapplied] = needs.needs.flatMap((key) => problems.get(key) ?? [])
   if (unapplied !== undefined) return { reason: 'NotApplied', message: unapplied }
   const [unaccepted] = needs.needs.flatMap((key) => notAccepted(key, route.gateways, sources) ?? [])
@@ -102,6 +98,13 @@ function findingOf(
     ? undefined
     : { reason: 'NotProven', message: `${name}: ${unproven}` }
 }
+
+const consequenceOf = ({ route, needs }: RouteNeeds): string =>
+  needs.length > 0
+    ? '; it answers 503'
+    : route.authz?.isAudited === true
+      ? '; its requests are not audited'
+      : ''
 
 function notAccepted(
   key: string,

@@ -1,0 +1,70 @@
+// What a policy's condition says about routes that the mesh cannot carry, which are closed or not audited.
+
+import { expect, test } from 'vitest'
+import { type Enforcement, enforcementWork } from '../../src/controller/enforcement.js'
+import { istioExport } from '../../src/controller/istio.js'
+import { wantedWork } from '../../src/controller/wanted.js'
+import type { MeshRoute } from '../../src/ir/mesh-route.js'
+import { atOnce } from '../../src/turns.js'
+
+const gateway = { namespace: 'infra', name: 'edge' }
+
+const mesh = istioExport({
+  gatehouse: { host: 'gatehouse.infra.svc.cluster.local', port: 18_000 },
+})
+
+/** A route whose rule has the name that Istio gives the rule of HTTPRoute a/app. */
+const route = (namespace: string, more: Partial<MeshRoute> = {}): MeshRoute => ({
+  ...{ namespace, name: 'app', source: 'kubernetes', policies: [`${namespace}/app`] },
+  parents: [{ group: 'gateway.networking.k8s.io', kind: 'Gateway', ...gateway }],
+  ...{ hostnames: [], gateways: [gateway] },
+  rules: [{ name: 'a.app.0', matches: [], filters: [], backendRefs: [], timeouts: {} }],
+  authz: { key: `${namespace}/app/0`, paths: [], filtersLists: false },
+  ...{ isGuarded: false, isEndless: false, problems: [] },
+  sealing: { labels: {}, problems: [] },
+  ...more,
+})
+
+const audited = (namespace: string, more: Partial<MeshRoute> = {}): MeshRoute =>
+  route(namespace, {
+    authz: { key: `${namespace}/app/0`, paths: [], filtersLists: false, isAudited: true },
+    ...more,
+  })
+
+/** The enforcement of each policy. No probe has been sent. */
+function enforcementOf(...routes: readonly MeshRoute[]): Readonly<Record<string, Enforcement>> {
+  const wanted = atOnce(wantedWork(routes, mesh))
+  const found = enforcementWork(
+    { wanted, problems: new Map() },
+    {
+      objectOf: () => ({}),
+      ofKind: () => [],
+      targetsOf: () => [],
+      suspectKinds: [],
+      isOwn: () => true,
+      probeProblem: () => undefined,
+      openPaths: { below: () => undefined },
+    },
+  )
+  return Object.fromEntries(atOnce(found))
+}
+
+test('a route that is only audited has no condition', () => {
+  expect(enforcementOf(audited('a'))).toEqual({})
+})
+
+test('one that gets no patches because of its name says that it is not audited', () => {
+  expect(enforcementOf(route('a'), audited('b'))['b/app']).toMatchObject({
+    isEnforced: false,
+    reason: 'NotSupported',
+    message: expect.stringMatching(/HTTPRoute a\/app.*; its requests are not audited$/) as unknown,
+  })
+})
+
+test('one that is guarded too, and therefore closed, says that it answers 503', () => {
+  expect(enforcementOf(route('a'), audited('b', { isGuarded: true }))['b/app']).toMatchObject({
+    isEnforced: false,
+    reason: 'NotSupported',
+    message: expect.stringMatching(/; it answers 503$/) as unknown,
+  })
+})
