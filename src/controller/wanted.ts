@@ -2,7 +2,7 @@
 // is closed, and does not keep the others from their protection. Pure.
 
 import type { Manifest } from '../export/manifest.js'
-import type { MeshRoute } from '../ir/mesh-route.js'
+import { isListenerSet, type MeshRoute } from '../ir/mesh-route.js'
 import { refusedKey } from '../ir/names.js'
 import type { GatewayName } from '../ir/status.js'
 import type { KeeperInput } from '../resources/kubernetes/object-keeper.js'
@@ -114,7 +114,7 @@ function refused(route: MeshRoute): MeshRoute {
   return {
     ...{ namespace, name, source, policies, hostnames, rules, gateways, sealing },
     // Of the others, requests pass no Gateway.
-    parents: route.parents.filter(({ kind }) => kind === 'Gateway'),
+    parents: route.parents.filter((parent) => parent.kind === 'Gateway' || isListenerSet(parent)),
     authz: { key: refusedKey(namespace, name), paths: [], filtersLists: false },
     isGuarded: false,
     isEndless: false,

@@ -89,6 +89,10 @@ export interface MeshParent {
   readonly port?: number
 }
 
+/** Whether a parentRef names a ListenerSet, also one of the experimental kind (XListenerSet). */
+export const isListenerSet = ({ kind }: Pick<MeshParent, 'kind'>): boolean =>
+  kind === 'ListenerSet' || kind === 'XListenerSet'
+
 /** Settings for the checks of an HTTPRoute by ext_authz. */
 export interface MeshAuthz {
   /** Key of any entry of its rules, as they are equal. */

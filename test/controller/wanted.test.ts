@@ -49,6 +49,19 @@ describe('a route that cannot be exported', () => {
       })
   })
 
+  test('is closed too if only a ListenerSet that Gatehouse does not know is its parent', () => {
+    const group = 'gateway.networking.x-k8s.io'
+    const { objects } = wanted(
+      route('set', {
+        parents: [{ group, kind: 'XListenerSet', name: 'team' }],
+        ...{ gateways: [], problems: ['a reason'], isRefused: true },
+      }),
+    )
+    expect(objects.get('SecurityPolicy/default/gatehouse-set')).toMatchObject({
+      manifest: { spec: { extAuth: { contextExtensions: [keyOf('default/set/refused')] } } },
+    })
+  })
+
   test('is left alone if it is only audited', () => {
     const audited = route('audited', {
       problems: ['a reason'],

@@ -2,7 +2,7 @@
 // routes cannot be protected, the result is only the problems: some of the manifests would leave other routes open.
 
 import { compareText } from '../../incremental/sorted-list.js'
-import type { MeshRoute } from '../../ir/mesh-route.js'
+import { isListenerSet, type MeshRoute } from '../../ir/mesh-route.js'
 import { err, ok, type Result } from '../../result.js'
 import type { ExportProblem, ExportTargets, Manifest } from '../manifest.js'
 import { isSealable, sealedRoute, sealSecrets, sealsOf } from '../sealed-routes.js'
@@ -45,11 +45,13 @@ export function exportEnvoyGateway(
 }
 
 function problemsOf(route: MeshRoute, isSealed: boolean): readonly ExportProblem[] {
-  const { namespace, name, source, problems, gateways, authz, sealing } = route
+  const { namespace, name, source, problems, gateways, parents, authz, sealing } = route
+  // A ListenerSet that Gatehouse does not know may lead to the route: it can still be closed.
+  const isLost = gateways.length === 0 && problems.length === 0 && !parents.some(isListenerSet)
   const all = [
     ...problems,
     ...(isSealed ? sealing.problems.map((problem) => `it cannot be sealed: ${problem}`) : []),
-    ...(gateways.length === 0 && problems.length === 0 ? ['no Gateway takes it'] : []),
+    ...(isLost ? ['no Gateway takes it'] : []),
     ...(authz?.bodyBytes === undefined ? [] : [NO_BODIES]),
   ]
   return [...new Set(all)].map((problem) => ({

@@ -1,6 +1,6 @@
 // Finds reasons why routes cannot be protected in an Istio mesh.
 
-import type { MeshRoute } from '../../ir/mesh-route.js'
+import { isListenerSet, type MeshRoute } from '../../ir/mesh-route.js'
 import type { ExportProblem } from '../manifest.js'
 import { isSealable } from '../sealed-routes.js'
 import { pathProblems } from './authz.js'
@@ -39,7 +39,7 @@ export function ownProblems(
     ...(customProvider === undefined ? [] : pathProblems(route)),
     ...(gateways.length === 0 && problems.length === 0 ? ['no Gateway takes it'] : []),
     ...parents
-      .filter(({ kind }) => kind !== 'Gateway')
+      .filter((parent) => parent.kind !== 'Gateway' && !isListenerSet(parent))
       .map((parent) => `${parent.kind} ${parent.name} is its parent too: ${BY_SIDECARS}`),
   ]
   return [...new Set(all)].map((problem) => ({

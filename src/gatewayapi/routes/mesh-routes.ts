@@ -8,13 +8,14 @@ import type { ProcEntry } from '../../ir/proc-entry.js'
 import type { Cors, PathMatch } from '../../ir/route.js'
 import type { GatewayName } from '../../ir/status.js'
 import { relayPath, WELL_KNOWN_ROOTS } from '../../oauth/paths.js'
-import { attachPolicies, auditsAuthz, guardsMcp } from '../policies/attachments.js'
+import { attachPolicies, auditsAuthz } from '../policies/attachments.js'
 import type { Mcp } from '../policies/mcp.js'
 import type { TranslatedPolicy } from '../policies/policies.js'
 import type { Context } from '../world/context.js'
 import { targetKey } from '../world/world.js'
 import { translateFilters } from './filters.js'
 import { extendCorsForMcp } from './mcp-cors.js'
+import { listenerSetProblems, ofOwnEnvoys, timeoutProblems } from './mesh-problems.js'
 import { meshSealing, sealedRules } from './mesh-sealing.js'
 import { patternCovers } from './path-patterns.js'
 import { translateMatch } from './route-matches.js'
@@ -62,6 +63,7 @@ export function translateMeshRoute(
   const problems = [
     ...refusals,
     ...parents.flatMap(({ refusal }) => refusal?.message ?? []),
+    ...listenerSetProblems(route),
     ...(isProtected(first) ? pathProblems(route, documents) : []),
     ...corsProblems(route, mcpOf(first)),
     ...timeoutProblems(route, timeoutOf(context, uses)),
@@ -82,6 +84,17 @@ export function translateMeshRoute(
   return { authz, proc, uses, mesh }
 }
 
+/**
+ * Returns the inputs to export, from those of all scopes: if scopes differ, those of one that closes the route, else of
+ * one with policies. A route with a policy on one of its Gateways alone must not pass for one without any.
+ */
+export const decidingInputs = (
+  scopes: readonly (readonly RuleInput[])[],
+): readonly RuleInput[] | undefined =>
+  scopes.find(([first]) => first !== undefined && isClosing(first)) ??
+  scopes.find(([first]) => first !== undefined && policiesOf(first).length > 0) ??
+  scopes[0]
+
 /** The parents of an HTTPRoute of a mesh. */
 export interface MeshParents {
   readonly parents: readonly TranslatedParent[]
@@ -89,22 +102,6 @@ export interface MeshParents {
   /** Whether all Gateways apply the same policies to the route: a mesh asks about an HTTPRoute by one key. */
   readonly isOfOneKind: boolean
 }
-
-/** Reports policy fields that cannot be exported to a mesh: they must not be dropped silently. */
-const ofOwnEnvoys = ({ attachment, audited }: RuleInput): readonly string[] =>
-  [
-    attachment.rateLimit && 'traffic.rateLimit',
-    attachment.transformation && 'traffic.transformation',
-    audited &&
-      `${guardsMcp(attachment) ? 'backend.mcp.guard' : 'backend.ai.promptGuard'} in mode Audit`,
-    attachment.mcpGuard && 'backend.mcp.guard',
-  ].flatMap((field) =>
-    field === undefined
-      ? []
-      : [
-          `${field} is for Envoys that Gatehouse configures: expected the mesh's own policy for that`,
-        ],
-  )
 
 const policiesOf = ({ attachment }: RuleInput): readonly TranslatedPolicy[] => [
   ...attachment.policies,
@@ -246,16 +243,6 @@ function timeoutOf(context: Context, uses: readonly string[]): number | undefine
   const all = uses.flatMap((target) => attachPolicies(context, target).requestTimeoutMs ?? [])
   return all.length === 0 ? undefined : Math.min(...all)
 }
-
-/** Reports rules whose own timeout is longer: it makes the mesh ignore the policy's. */
-const timeoutProblems = ({ spec }: HttpRoute, policyMs: number | undefined): readonly string[] =>
-  spec.rules.flatMap(({ timeouts: { request } }, index) =>
-    policyMs === undefined || request === undefined || (request > 0 && request <= policyMs)
-      ? []
-      : [
-          `rules[${index}].timeouts.request is longer than backend.http.requestTimeout of its Service, which it would replace: shorten it`,
-        ],
-  )
 
 const backendsOf = ({ spec, metadata }: HttpRoute): readonly string[] => [
   ...new Set(

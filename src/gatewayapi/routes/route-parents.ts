@@ -50,9 +50,7 @@ export function translateParents(context: Context, route: HttpRoute): readonly T
     .filter(({ group }) => group === GATEWAY_API_GROUP)
     .flatMap((ref) => {
       if (ref.kind === 'Gateway') return atGateway(context, route, ref)
-      // A mesh serves its ListenerSets without Gatehouse.
-      const isSet = ref.kind === 'ListenerSet' && context.options.mesh === undefined
-      return isSet ? atListenerSet(context, route, ref) : []
+      return ref.kind === 'ListenerSet' ? atListenerSet(context, route, ref) : []
     })
 }
 

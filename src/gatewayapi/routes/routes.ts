@@ -12,7 +12,7 @@ import { auditedWebhooks, guardWebhooks } from '../policies/guard-webhooks.js'
 import { statusOf } from '../world/conditions.js'
 import { type Context, query } from '../world/context.js'
 import { gatewayKey, keyOf, uniqueGateways } from '../world/world.js'
-import { translateMeshRoute } from './mesh-routes.js'
+import { decidingInputs, translateMeshRoute } from './mesh-routes.js'
 import type { OrderedRoute } from './route-order.js'
 import { type Placement, type TranslatedParent, translateParents } from './route-parents.js'
 import { translateRule } from './route-rules.js'
@@ -118,7 +118,8 @@ function routeOfMesh(
   scoped: readonly ScopedInputs[],
 ): Parts {
   const gateways = uniqueGateways(scoped.flatMap(({ scope }) => scope.gateways))
-  const { authz, ...translated } = translateMeshRoute(context, route, scoped[0]?.inputs ?? [], {
+  const inputs = decidingInputs(scoped.map((each) => each.inputs)) ?? []
+  const { authz, ...translated } = translateMeshRoute(context, route, inputs, {
     ...{ parents, gateways },
     isOfOneKind: scoped.length === 1,
   })
