@@ -113,6 +113,7 @@ function nameProblem(part: 'request' | 'response', name: string): string | undef
   if (name.includes('_'))
     return 'backends may read "_" as "-", so a client could send this header; expected a name with "-"'
   if (FRAMING_HEADERS.includes(name)) return 'this header frames the message and cannot be changed'
+  if (BODY_HEADERS.has(name)) return BODY_FORM
   if (name.startsWith('x-gatehouse-') || name.startsWith('x-envoy-') || name === HOPS_HEADER)
     return 'this header is for the gateway itself and cannot be changed'
   return OWNED[part].get(name)
@@ -121,6 +122,14 @@ function nameProblem(part: 'request' | 'response', name: string): string | undef
 const CREDENTIALS =
   'this header holds the credentials of the request; expected jwtAuthentication.forwardToken'
 const FORWARDED = 'Envoy writes this header, and rules read it'
+
+/**
+ * Headers that say how to read a body. Envoy removes those of an answer before guards read it and sets them afterwards,
+ * also on answers of its own and of Gatehouse. Rules read a request before its headers change.
+ */
+const BODY_HEADERS: ReadonlySet<string> = new Set(['content-encoding', 'content-type'])
+const BODY_FORM =
+  'rules, guards and clients read the body by this header; expected a header filter of the HTTPRoute'
 
 /** Headers that other features control. */
 const OWNED: Readonly<Record<'request' | 'response', ReadonlyMap<string, string>>> = {
