@@ -31,9 +31,9 @@ export function createEnforcementEvents(
   { client, source, onWarning }: EventDeps,
 ): (now: Enforcements, before: Enforcements) => void {
   const { identity } = leaseOf(environment)
-  const write = async (key: string, { reason, message }: Enforcement): Promise<void> => {
-    const [namespace = '', name = ''] = key.split('/')
-    onWarning(`the mesh does not enforce ProxyPolicy ${key}: ${message}`)
+  const write = async ({ policy, reason, message }: Enforcement): Promise<void> => {
+    const { namespace, name } = policy
+    onWarning(`the mesh does not enforce ProxyPolicy ${namespace}/${name}: ${message}`)
     const uid = metadataText(source.raw(resourceKey('ProxyPolicy', namespace, name)) ?? {}, 'uid')
     const path = `/apis/events.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/events`
     const regarding: JsonObject = {
@@ -55,7 +55,7 @@ export function createEnforcementEvents(
     waiting.delete(key)
     const enforcement = latest.get(key)
     if (enforcement === undefined || enforcement.isEnforced) return
-    write(key, enforcement).catch((error: unknown) =>
+    write(enforcement).catch((error: unknown) =>
       onWarning(`the Event on ProxyPolicy ${key} cannot be written: ${errorText(error)}`),
     )
   }

@@ -2,9 +2,10 @@
 // what probes have proven.
 
 import type { JsonObject } from '../ir/json.js'
-import type { MeshRoute } from '../ir/mesh-route.js'
+import type { MeshRoute, PolicyName } from '../ir/mesh-route.js'
 import type { GatewayName } from '../ir/status.js'
 import type { KeeperState } from '../resources/kubernetes/object-keeper.js'
+import { objectName, type WantedObject } from '../resources/kubernetes/wanted-object.js'
 import type { Work } from '../turns.js'
 import { acceptanceProblem, rivalsOf } from './acceptance.js'
 import type { OpenPaths } from './open-paths.js'
@@ -14,6 +15,7 @@ import type { RouteNeeds, Wanted } from './wanted.js'
 
 /** Whether a ProxyPolicy is enforced, as its condition says it. */
 export interface Enforcement {
+  readonly policy: PolicyName
   readonly isEnforced: boolean
   readonly reason: EnforcementReason
   readonly message: string
@@ -43,18 +45,25 @@ export function* enforcementWork(
   { wanted, problems }: KeeperState<Wanted>,
   sources: EnforcementSources,
 ): Work<ReadonlyMap<string, Enforcement>> {
-  const findings = new Map<string, Finding[]>()
+  const findings = new Map<string, PolicyFindings>()
   for (const needs of wanted.routes) {
     if (isOnlyAudited(needs)) continue
     const found = findingOf(needs, problems, sources)
     for (const policy of needs.route.policies) {
-      const all = findings.get(policy) ?? []
-      if (found !== undefined) all.push(found)
-      findings.set(policy, all)
+      const key = `${policy.namespace}/${policy.name}`
+      const own = findings.get(key) ?? { policy, found: [] }
+      if (found !== undefined) own.found.push(found)
+      findings.set(key, own)
     }
     yield
   }
-  return new Map([...findings].map(([policy, all]) => [policy, enforcementOf(all)]))
+  return new Map([...findings].map(([key, own]) => [key, enforcementOf(own)]))
+}
+
+/** A policy, and what keeps its routes from being protected. */
+interface PolicyFindings {
+  readonly policy: PolicyName
+  readonly found: Finding[]
 }
 
 /** Whether all is well with a route that no policy may deny. One that cannot be exported is not audited at all. */
@@ -64,13 +73,16 @@ const isOnlyAudited = ({ route, problems }: RouteNeeds): boolean =>
 /** Findings in a message. */
 const MOST = 3
 
-function enforcementOf(findings: readonly Finding[]): Enforcement {
-  const [first] = findings
-  if (first === undefined)
-    return { isEnforced: true, reason: 'Enforced', message: 'The mesh enforces it on all routes' }
-  const lines = findings.slice(0, MOST).map(({ message }) => message)
-  const more = findings.length - lines.length
+function enforcementOf({ policy, found }: PolicyFindings): Enforcement {
+  const [first] = found
+  if (first === undefined) {
+    const message = 'The mesh enforces it on all routes'
+    return { policy, isEnforced: true, reason: 'Enforced', message }
+  }
+  const lines = found.slice(0, MOST).map(({ message }) => message)
+  const more = found.length - lines.length
   return {
+    policy,
     isEnforced: false,
     reason: first.reason,
     message: [...lines, ...(more > 0 ? [`${more} more routes`] : [])].join('\n'),
@@ -87,9 +99,11 @@ function findingOf(
   const [unsupported] = needs.problems
   if (unsupported !== undefined)
     return { reason: 'NotSupported', message: `${unsupported}${consequenceOf(needs)}` }
-  const [unapplied] = needs.needs.flatMap((key) => problems.get(key) ?? [])
+  const [unapplied] = needs.needs.flatMap(({ key }) => problems.get(key) ?? [])
   if (unapplied !== undefined) return { reason: 'NotApplied', message: unapplied }
-  const [unaccepted] = needs.needs.flatMap((key) => notAccepted(key, route.gateways, sources) ?? [])
+  const [unaccepted] = needs.needs.flatMap(
+    (each) => notAccepted(each, route.gateways, sources) ?? [],
+  )
   if (unaccepted !== undefined) return { reason: 'NotAccepted', message: unaccepted }
   const bypass = sources.openPaths.below(route)
   if (bypass !== undefined) return { reason: 'Bypassed', message: `${name}: ${bypass}` }
@@ -107,13 +121,13 @@ const consequenceOf = ({ route, needs }: RouteNeeds): string =>
       : ''
 
 function notAccepted(
-  key: string,
+  wanted: WantedObject,
   gateways: readonly GatewayName[],
   sources: EnforcementSources,
 ): string | undefined {
-  const [kind = '', namespace = '', name = ''] = key.split('/')
-  const object = sources.objectOf(key)
-  const what = `${kind} ${namespace}/${name}`
+  const { kind } = wanted.manifest
+  const object = sources.objectOf(wanted.key)
+  const what = objectName(wanted)
   if (object === undefined) return `${what} is not there`
   const problem = acceptanceProblem(kind, object, gateways)
   if (problem === undefined) return undefined

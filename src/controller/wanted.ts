@@ -20,8 +20,8 @@ export interface RouteNeeds {
   readonly route: MeshRoute
   /** Why its policies cannot be in force; empty: they can. */
   readonly problems: readonly string[]
-  /** Keys of the objects that it needs. */
-  readonly needs: readonly string[]
+  /** The objects that it needs. */
+  readonly needs: readonly WantedObject[]
 }
 
 export interface Wanted {
@@ -138,7 +138,7 @@ function add(
     own.push({ key, manifest: merged, owners })
   }
   for (const object of own) objects.set(object.key, object)
-  return { route, problems, needs: own.map(({ key }) => key) }
+  return { route, problems, needs: own }
 }
 
 /** Closes a route one of whose objects has the name of another route's. */

@@ -6,14 +6,20 @@ import type { GatewayName } from './status.js'
 /** Another control plane whose Gateways and HTTPRoutes Gatehouse protects. */
 export type Mesh = 'envoy-gateway' | 'istio'
 
+/** Namespace and name of a ProxyPolicy. */
+export interface PolicyName {
+  readonly namespace: string
+  readonly name: string
+}
+
 /** An HTTPRoute of a mesh with a ProxyPolicy: the input of an export. */
 export interface MeshRoute {
   readonly namespace: string
   readonly name: string
   /** FILE:LINE, or "kubernetes". */
   readonly source: string
-  /** NAMESPACE/NAME of each ProxyPolicy on it. */
-  readonly policies: readonly string[]
+  /** The ProxyPolicies on it. */
+  readonly policies: readonly PolicyName[]
   /** As written. */
   readonly parents: readonly MeshParent[]
   readonly hostnames: readonly string[]

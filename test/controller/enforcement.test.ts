@@ -15,7 +15,7 @@ const mesh = istioExport({
 
 /** A route whose rule has the name that Istio gives the rule of HTTPRoute a/app. */
 const route = (namespace: string, more: Partial<MeshRoute> = {}): MeshRoute => ({
-  ...{ namespace, name: 'app', source: 'kubernetes', policies: [`${namespace}/app`] },
+  ...{ namespace, name: 'app', source: 'kubernetes', policies: [{ namespace, name: 'app' }] },
   parents: [{ group: 'gateway.networking.k8s.io', kind: 'Gateway', ...gateway }],
   ...{ hostnames: [], gateways: [gateway] },
   rules: [{ name: 'a.app.0', matches: [], filters: [], backendRefs: [], timeouts: {} }],

@@ -15,7 +15,7 @@ const ruleOf = (name?: string): MeshRule => ({
 })
 
 const route = (namespace: string, name: string, more: Partial<MeshRoute> = {}): MeshRoute => ({
-  ...{ namespace, name, source: 'kubernetes', policies: [`${namespace}/${name}`] },
+  ...{ namespace, name, source: 'kubernetes', policies: [{ namespace, name }] },
   ...{ parents: [parent], hostnames: [], rules: [ruleOf()], gateways: [gateway] },
   authz: { key: `${namespace}/${name}/0`, paths: [], filtersLists: false },
   ...{ isGuarded: false, isEndless: false, problems: [] },

@@ -9,7 +9,12 @@ import { atOnce } from '../../src/turns.js'
 const gateway = { namespace: 'default', name: 'eg' }
 
 const route = (name: string, more: Partial<MeshRoute> = {}): MeshRoute => ({
-  ...{ namespace: 'default', name, source: 'kubernetes', policies: [`default/${name}`] },
+  ...{
+    namespace: 'default',
+    name,
+    source: 'kubernetes',
+    policies: [{ namespace: 'default', name }],
+  },
   ...{ parents: [], hostnames: [], rules: [], gateways: [gateway] },
   authz: { key: `default/${name}/0`, paths: [], filtersLists: false },
   ...{ isGuarded: false, isEndless: false, problems: [] },

@@ -1,5 +1,6 @@
 // Translates and validates a ProxyPolicy by itself, independent of its targets' state.
 
+import type { PolicyName } from '../../ir/mesh-route.js'
 import { GATEWAY_API_GROUP } from '../../resources/kinds/fields.js'
 import type { ProxyPolicySpec } from '../../resources/kinds/proxy-policy.js'
 import type { Resource } from '../../resources/kinds/resources.js'
@@ -33,6 +34,12 @@ export interface TranslatedPolicy {
   /** Whether its rules read MCP messages. */
   readonly readsMcp: boolean
 }
+
+/** Returns the namespace and name of a policy. */
+export const policyIdentity = ({ policy: { metadata } }: TranslatedPolicy): PolicyName => ({
+  namespace: metadata.namespace,
+  name: metadata.name,
+})
 
 /** Names of the queries about the rules of a policy, and about its expressions for values. */
 const RULES = 'rules'

@@ -10,7 +10,7 @@ import type { GatewayName } from '../../ir/status.js'
 import { relayPath, WELL_KNOWN_ROOTS } from '../../oauth/paths.js'
 import { attachPolicies, auditsAuthz } from '../policies/attachments.js'
 import type { Mcp } from '../policies/mcp.js'
-import type { TranslatedPolicy } from '../policies/policies.js'
+import { policyIdentity, type TranslatedPolicy } from '../policies/policies.js'
 import type { Context } from '../world/context.js'
 import { targetKey } from '../world/world.js'
 import { translateFilters } from './filters.js'
@@ -187,7 +187,7 @@ function meshRouteOf(
     namespace,
     name,
     source: route.source,
-    policies: policiesOf(input).map(({ key }) => key),
+    policies: policiesOf(input).map(policyIdentity),
     parents: route.spec.parentRefs,
     hostnames: route.spec.hostnames,
     rules: route.spec.rules,

@@ -49,7 +49,13 @@ export function startMirror(
     })),
   )
   return {
-    get: (key) => objects.get(key.slice(0, key.indexOf('/')))?.get(key),
+    get: (key) => {
+      for (const ofKind of objects.values()) {
+        const object = ofKind.get(key)
+        if (object !== undefined) return object
+      }
+      return undefined
+    },
     ofKind: (kind) => objects.get(kind) ?? [],
     obstacles: () =>
       watched

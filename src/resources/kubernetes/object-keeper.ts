@@ -239,9 +239,11 @@ export class ObjectKeeper<Input extends KeeperInput, Wanted extends WantedObject
       const { applier, mayWrite, onWarning } = this.#deps
       if (!mayWrite() || this.#closed) return
       if (this.#retries.waiting(key, REMOVAL) !== undefined) return
-      const [, namespace = '', name = ''] = key.split('/')
+      const [namespace = '', name = '', uid = ''] = ['namespace', 'name', 'uid'].map((member) =>
+        metadataText(object, member),
+      )
       try {
-        await applier.remove({ kind, namespace, name }, metadataText(object, 'uid') ?? '')
+        await applier.remove({ kind, namespace, name }, uid)
         this.#retries.succeeded(key)
         this.#applied.delete(key)
       } catch (error) {
