@@ -88,25 +88,34 @@ export interface StatusReport {
 }
 
 /** Returns an entry for each resource and each undecodable document, sorted by kind, namespace, name and source. */
-export function reportResources(
+export type ReportResources = (
   resources: readonly ReadResource[],
   statuses: readonly ResourceStatus[],
   problems: readonly ReadProblem[],
-): readonly ReportedResource[] {
-  const byIdentity = new Map(statuses.map((status) => [identity(status), status]))
-  const broken = groupProblems(problems)
-  const all = resources.map((resource): ReportedResource => {
-    const own = byIdentity.get(identity(resource)) ?? NOTHING
-    const key = broken.size === 0 ? '' : documentKey(resource)
-    const problem = broken.get(key)
-    broken.delete(key)
-    return problem === undefined
-      ? withStatus(resource, own)
-      : reported(resource, own, staleConditions(problem.messages, own.conditions))
-  })
-  for (const problem of broken.values())
-    all.push({ ...problem.resource, conditions: shown([invalidCondition(problem.messages)]) })
-  return all.sort(byKindAndName)
+) => readonly ReportedResource[]
+
+/** Creates a report that keeps the entries of resources: they stay the same objects while nothing about them changes. */
+export function createResourceReport(): ReportResources {
+  const identity = memo(identityOf)
+  const orderOf = memo(placeOf)
+  const reportedWith = createMemoisedReport({})
+  const openWith = createMemoisedReport({ open: true })
+  return (resources, statuses, problems) => {
+    const byIdentity = new Map(statuses.map((status) => [identity(status), status]))
+    const broken = groupProblems(problems)
+    const all = resources.map((resource): ReportedResource => {
+      const own = byIdentity.get(identity(resource)) ?? NOTHING
+      const key = broken.size === 0 ? '' : documentKey(resource)
+      const problem = broken.get(key)
+      broken.delete(key)
+      if (problem !== undefined)
+        return reported(resource, own, staleConditions(problem.messages, own.conditions))
+      return (own.open === true ? openWith : reportedWith)(own.conditions)(resource)
+    })
+    for (const problem of broken.values())
+      all.push({ ...problem.resource, conditions: shown([invalidCondition(problem.messages)]) })
+    return all.sort((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1))
+  }
 }
 
 /** A status without the name of its resource. */
@@ -114,16 +123,11 @@ type OwnStatus = Pick<ResourceStatus, 'conditions' | 'open'>
 
 const NOTHING: OwnStatus = { conditions: [] }
 
-/** Memoised by the conditions and the resource. */
-const withStatus = (resource: ReadResource, status: OwnStatus): ReportedResource =>
-  (status.open === true ? openWith : reportedWith)(status.conditions)(resource)
-
-const reportedWith = memo((conditions: readonly Condition[]) =>
-  memo((resource: ReadResource) => reported(resource, NOTHING, conditions)),
-)
-const openWith = memo((conditions: readonly Condition[]) =>
-  memo((resource: ReadResource) => reported(resource, { open: true }, conditions)),
-)
+/** Returns reported(), memoised by the conditions and the resource. */
+const createMemoisedReport = (own: Pick<OwnStatus, 'open'>) =>
+  memo((conditions: readonly Condition[]) =>
+    memo((resource: ReadResource) => reported(resource, own, conditions)),
+  )
 
 const reported = (
   resource: ReadResource,
@@ -169,28 +173,25 @@ function problemKey(problem: ReadProblem, resource: ReadResource): string {
 const withoutColumn = (source: string): string => source.replace(/^(.*:\d+):\d+$/, '$1')
 const fileOf = (source: string): string => withoutColumn(source).replace(/:\d+$/, '')
 
-const identity = memo((resource: Omit<ReadResource, 'source'>): string =>
-  [resource.apiVersion, resource.kind, resource.namespace, resource.name].join(' '),
-)
+const identityOf = (resource: Omit<ReadResource, 'source'>): string =>
+  [resource.apiVersion, resource.kind, resource.namespace, resource.name].join(' ')
 
 /** An absent namespace counts as "default": a problem may lack it, and kinds without namespaces are unambiguous. */
 function documentKey(resource: ReadResource): string {
   const namespace = resource.namespace === '' ? 'default' : resource.namespace
-  return `${identity({ ...resource, namespace })} ${fileOf(resource.source)}`
+  return `${identityOf({ ...resource, namespace })} ${fileOf(resource.source)}`
 }
 
-const orderOf = memo((r: ReportedResource): string =>
-  [r.kind, r.namespace, r.name, r.source].join('\u0000'),
-)
-
-const byKindAndName = (a: ReportedResource, b: ReportedResource): number =>
-  orderOf(a) < orderOf(b) ? -1 : 1
+const placeOf = (r: ReportedResource): string =>
+  [r.kind, r.namespace, r.name, r.source].join('\u0000')
 
 /** Counts for gatehouse_resources: a resource is accepted unless a condition denies it. */
 export function countResources(resources: readonly ReportedResource[]): readonly KindCount[] {
   const counts = new Map<string, { kind: string; accepted: boolean; count: number }>()
   for (const resource of resources) {
-    const { kind, accepted, key } = countedAs(resource)
+    const { kind, conditions } = resource
+    const accepted = !conditions.some(isNotAccepted)
+    const key = `${kind} ${accepted}`
     const entry = counts.get(key) ?? { kind, accepted, count: 0 }
     entry.count += 1
     counts.set(key, entry)
@@ -198,10 +199,8 @@ export function countResources(resources: readonly ReportedResource[]): readonly
   return [...counts.values()]
 }
 
-const countedAs = memo(({ kind, conditions }: ReportedResource) => {
-  const accepted = !conditions.some(({ type, status }) => type === 'Accepted' && status !== 'True')
-  return { kind, accepted, key: `${kind} ${accepted}` }
-})
+const isNotAccepted = ({ type, status }: ReportedCondition): boolean =>
+  type === 'Accepted' && status !== 'True'
 
 /** Counts for gatehouse_open_routes. */
 export const countOpenRoutes = (resources: readonly ReportedResource[]): number =>
@@ -216,11 +215,10 @@ export function countPolicies(resources: readonly ReportedResource[]): PolicyCou
 }
 
 /** A policy that is neither attached nor refused is pending: it waits for a Gateway or for its keys. */
-const policyState = memo(({ conditions }: ReportedResource): keyof PolicyCounts => {
+function policyState({ conditions }: ReportedResource): keyof PolicyCounts {
   const attached = conditions.filter(({ type }) => type === 'Attached')
-  if (conditions.some(({ type, status }) => type === 'Accepted' && status !== 'True'))
-    return 'refused'
+  if (conditions.some(isNotAccepted)) return 'refused'
   if (attached.some(({ reason }) => reason === 'TargetNotFound')) return 'without_target'
   if (attached.length === 0 || !attached.every(({ status }) => status === 'True')) return 'pending'
   return attached.some(({ reason }) => reason === AUDIT) ? 'audited' : 'attached'
-})
+}

@@ -10,11 +10,12 @@ import type { Publisher } from '../snapshot/publisher.js'
 import { createExplainer, type ExplainerParts } from './explainer.js'
 import { createPageSource, type PageParts } from './page-source.js'
 import type { Pipeline } from './pipeline.js'
-import { configDump, remoteReport, resourcesReport } from './report.js'
+import { configDump, remoteReport, type ResourcesReport } from './report.js'
 
 /** The running parts that the admin server reads. */
 export interface AdminParts extends ExplainerParts, Omit<PageParts, 'workers'> {
   readonly pipeline: Pipeline
+  readonly report: ResourcesReport
   readonly publisher: Publisher
   readonly envoys: Envoys
   readonly remote: RemoteStore
@@ -29,7 +30,7 @@ export function createAdminSource(
   parts: AdminParts,
   obstacles: () => readonly string[],
 ): AdminSource {
-  const { pipeline, publisher, envoys, remote, metrics, workers, now } = parts
+  const { pipeline, report, publisher, envoys, remote, metrics, workers, now } = parts
   const readiness = () => {
     const reasons = obstacles()
     return { ready: reasons.length === 0, reasons }
@@ -37,7 +38,7 @@ export function createAdminSource(
   const status = (): StatusReport => ({
     ...readiness(),
     ...revision(publisher.current()?.revision, pipeline.state().failure),
-    resources: resourcesReport(pipeline.state()),
+    resources: report(pipeline.state()),
     envoys: envoys.report(),
     remote: remoteReport(pipeline.state().translation?.wanted ?? [], remote.state(), now()),
   })

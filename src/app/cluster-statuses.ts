@@ -27,9 +27,39 @@ export interface ControllerFindings {
 }
 
 /** Returns nothing until every kind has been read: a reference to an object still unread would look broken. */
-export function clusterStatuses(
+type ClusterStatuses = (
+  state: PipelineState,
+  findings?: ControllerFindings,
+) => readonly ObjectStatus[]
+
+/** Creates a function that keeps the statuses it has derived: the same object is a status that needs no comparison. */
+export function createClusterStatuses(): ClusterStatuses {
+  const enforcedStatus = memo((enforcement: Enforcement) =>
+    memo((status: ResourceStatus) => withEnforcement(status, enforcement)),
+  )
+  const withFeatures = createFeatureStatus(SUPPORTED_FEATURES)
+  const withProvisionFeatures = createFeatureStatus(PROVISION_FEATURES)
+  return (state, findings = {}) =>
+    statusesOf(state, findings, { enforcedStatus, withFeatures, withProvisionFeatures })
+}
+
+type FeatureStatus = (gatewayClass: ResourceStatus) => ObjectStatus
+
+const createFeatureStatus = (
+  supportedFeatures: NonNullable<ObjectStatus['supportedFeatures']>,
+): FeatureStatus => memo((gatewayClass) => ({ ...gatewayClass, supportedFeatures }))
+
+/** Functions that return the same status for the same objects. */
+interface KeptStatuses {
+  readonly enforcedStatus: (enforcement: Enforcement) => (status: ResourceStatus) => ObjectStatus
+  readonly withFeatures: FeatureStatus
+  readonly withProvisionFeatures: FeatureStatus
+}
+
+function statusesOf(
   { translation, provider }: PipelineState,
-  { enforced, provisionProblem }: ControllerFindings = {},
+  { enforced, provisionProblem }: ControllerFindings,
+  { enforcedStatus, withFeatures, withProvisionFeatures }: KeptStatuses,
 ): readonly ObjectStatus[] {
   if (provider?.complete !== true || translation === undefined) return []
   const broken = brokenObjects(provider.problems)
@@ -84,22 +114,20 @@ function withProblems(status: ResourceStatus, broken: Map<string, Broken>): Reso
 }
 
 /** Adds the condition Enforced for each ancestor. */
-const enforcedStatus = memo((enforcement: Enforcement) =>
-  memo((status: ResourceStatus): ObjectStatus => {
-    const { isEnforced, reason, message } = enforcement
-    const byAncestor = new Map(
-      status.conditions.map((each) => [JSON.stringify(each.ancestor), each]),
-    )
-    const added = [...byAncestor.values()].map(({ ancestor, observedGeneration }) => ({
-      type: 'Enforced',
-      status: isEnforced ? ('True' as const) : ('False' as const),
-      ...{ reason, message },
-      ...(ancestor !== undefined && { ancestor }),
-      ...(observedGeneration !== undefined && { observedGeneration }),
-    }))
-    return { ...status, conditions: [...status.conditions, ...added] }
-  }),
-)
+function withEnforcement(
+  status: ResourceStatus,
+  { isEnforced, reason, message }: Enforcement,
+): ObjectStatus {
+  const byAncestor = new Map(status.conditions.map((each) => [JSON.stringify(each.ancestor), each]))
+  const added = [...byAncestor.values()].map(({ ancestor, observedGeneration }) => ({
+    type: 'Enforced',
+    status: isEnforced ? ('True' as const) : ('False' as const),
+    ...{ reason, message },
+    ...(ancestor !== undefined && { ancestor }),
+    ...(observedGeneration !== undefined && { observedGeneration }),
+  }))
+  return { ...status, conditions: [...status.conditions, ...added] }
+}
 
 /** Makes Programmed False while the Envoys that Gatehouse creates are not there. */
 const withProvision = (
@@ -136,13 +164,3 @@ function withRoutesOfSet(set: ResourceStatus, attached: AttachedRoutes): ObjectS
   )
   return { ...set, attachedRoutes: new Map(counts) }
 }
-
-const withProvisionFeatures = memo((gatewayClass: ResourceStatus): ObjectStatus => ({
-  ...gatewayClass,
-  supportedFeatures: PROVISION_FEATURES,
-}))
-
-const withFeatures = memo((gatewayClass: ResourceStatus): ObjectStatus => ({
-  ...gatewayClass,
-  supportedFeatures: SUPPORTED_FEATURES,
-}))

@@ -9,7 +9,7 @@ import { createKubernetesProvider } from '../resources/kubernetes/provider.js'
 import { createStatusWriter } from '../resources/kubernetes/status-writer.js'
 import type { Settings } from '../settings.js'
 import { startControllers } from './cluster-controllers.js'
-import { clusterStatuses } from './cluster-statuses.js'
+import { createClusterStatuses } from './cluster-statuses.js'
 import { statusLeaseOf } from './lease-of.js'
 import type { RunningController } from './mesh-controller.js'
 import type { PipelineState } from './pipeline.js'
@@ -53,15 +53,14 @@ export function createCluster(settings: Settings, logger: Logger): Cluster {
   const own = statusLeaseOf(settings)
   const onChange = (held: boolean): void => {
     isWriter = held
-    logger.info(
-      { identity: own.identity },
-      `this replica ${held ? 'writes' : 'does not write'} status`,
-    )
+    const verb = held ? 'writes' : 'does not write'
+    logger.info({ identity: own.identity }, `this replica ${verb} status`)
     if (held) writer.refresh()
     controllers.look()
   }
   let state: PipelineState = {}
-  const update = (): void => writer.update(clusterStatuses(state, controllers.findings()))
+  const statuses = createClusterStatuses()
+  const update = (): void => writer.update(statuses(state, controllers.findings()))
   const controllers = startControllers(settings, {
     ...{ client, source, onWarning, mayWrite },
     onChange: update,

@@ -25,7 +25,7 @@ import { createOutbound, type OutboundParts } from './outbound.js'
 import { createPipeline, type Pipeline, type PipelineDeps, type PipelineState } from './pipeline.js'
 import { createProblemLog } from './problem-log.js'
 import { followRelayKeys, type RelayKeyOption } from './relay-keys.js'
-import { refusals, unpublished } from './report.js'
+import { createResourcesReport, refusals, type ResourcesReport, unpublished } from './report.js'
 import { type GrpcListener, type Servers, startServers } from './servers.js'
 import { createAds, createCheckAndProcess, type KeySets, limitsOf } from './services.js'
 import type { FirstPublication } from './start-report.js'
@@ -67,7 +67,7 @@ export interface CoreDeps {
 export function createCore(settings: Settings, deps: CoreDeps): Core {
   const { logger, ownEnvoy } = deps
   const { heldBytes, metrics, stopCollecting } = createMeasures(settings)
-  const [envoys, cache] = [new Envoys(), new SnapshotCache()]
+  const [envoys, cache, report] = [new Envoys(), new SnapshotCache(), createResourcesReport()]
   const trust = { loopback: !settings.kubernetes }
   const ads = createAds({ cache, envoys, metrics, logger, now, trust })
   const keySets = keySetsOf(() => ({ remote, pipeline }))
@@ -91,14 +91,14 @@ export function createCore(settings: Settings, deps: CoreDeps): Core {
     slice: timedSlices(() => performance.now()),
     options: xdsOptions(settings, ownEnvoy, caFile),
     onFailure: () => metrics.translationFailed(),
-    onRun: reportRuns(settings, deps, () => ({ publisher, remote })),
+    onRun: reportRuns(settings, deps, () => ({ publisher, remote, report })),
   })
-  metrics.state(createStateSource({ pipeline, envoys, remote, mesh: deps.mesh }))
+  metrics.state(createStateSource({ pipeline, report, envoys, remote, mesh: deps.mesh }))
   const obstacles = (): readonly string[] => unpublished(pipeline.state(), publisher.current())
   const onRefused = (): void => metrics.budgetReached('connections')
   const late = (): readonly string[] => workers?.obstacles() ?? NONE
   const parts = { pipeline, publisher, envoys, remote, keySets, metrics, workers, now }
-  const shown = { ...parts, settings, recent: exports.recent }
+  const shown = { ...parts, report, settings, recent: exports.recent }
   const own = (): readonly GrpcService[] =>
     createCheckAndProcess({
       ...{ decisions: exports.decisions, tracer: exports.tracer },
@@ -250,6 +250,7 @@ const xdsOptions = (
 })
 
 interface Published {
+  readonly report: ResourcesReport
   readonly publisher: Pick<Publisher, 'current'>
   readonly remote: Pick<RemoteStore, 'state'>
 }
@@ -268,11 +269,12 @@ function reportRuns(
     yield* logProblems(state)
     onRun?.(state)
     if (wasPublished || onFirst === undefined) return
-    const { publisher, remote } = published()
+    const { publisher, remote, report } = published()
     const snapshot = publisher.current()
     if (snapshot === undefined) return
     wasPublished = true
-    yield* onFirst({ snapshot, state, remote: remote.state() })
+    const resources = () => report(state)
+    yield* onFirst({ snapshot, state, remote: remote.state(), resources })
   }
 }
 

@@ -62,6 +62,7 @@ function isTls(ir: Ir | undefined): boolean {
 
 /** Returns a function that maps the routes in force, anew only after a change. */
 function createRouteMap({ pipeline, publisher }: PageParts): () => Promise<readonly MappedRoute[]> {
+  const facts = memo(factsOf)
   let last: { readonly of: readonly unknown[]; readonly map: Promise<readonly MappedRoute[]> }
   return () => {
     const ir = publisher.current()?.ir
@@ -71,7 +72,7 @@ function createRouteMap({ pipeline, publisher }: PageParts): () => Promise<reado
     const statuses = translation?.statuses ?? []
     const of = [ir, provider?.resources.proxyPolicies, translation?.statuses]
     if (last !== undefined && of.every((one, index) => one === last.of[index])) return last.map
-    last = { of, map: runInTurns(mapWork(ir, statuses, proxyPolicies)) }
+    last = { of, map: runInTurns(mapWork(ir, statuses, proxyPolicies, facts)) }
     return last.map
   }
 }
@@ -80,6 +81,7 @@ function* mapWork(
   ir: Ir,
   statuses: readonly ResourceStatus[],
   proxyPolicies: readonly Resource<ProxyPolicySpec>[],
+  facts: typeof factsOf,
 ): Work<readonly MappedRoute[]> {
   const open = new Set<string>()
   yield* each(statuses, (status) => {
@@ -87,15 +89,15 @@ function* mapWork(
   })
   const policies = new Map<string, PolicyFacts>()
   yield* each(proxyPolicies, (policy) => {
-    const facts = factsOf(policy)
-    policies.set(facts.policy, facts)
+    const own = facts(policy)
+    policies.set(own.policy, own)
   })
   return yield* routeMap(ir, open, policies)
 }
 
 const NO_ROUTES: Promise<readonly MappedRoute[]> = Promise.resolve([])
 
-const factsOf = memo(({ metadata, spec, source }: Resource<ProxyPolicySpec>): PolicyFacts => ({
+const factsOf = ({ metadata, spec, source }: Resource<ProxyPolicySpec>): PolicyFacts => ({
   policy: `${metadata.namespace}/${metadata.name}`,
   source,
   routes: spec.targetRefs
@@ -103,7 +105,7 @@ const factsOf = memo(({ metadata, spec, source }: Resource<ProxyPolicySpec>): Po
     .map(({ name }) => `${metadata.namespace}/${name}`),
   sets: wordsOf(spec),
   isAudit: spec.mode === 'Audit',
-}))
+})
 
 const MODES = {
   Strict: 'token',

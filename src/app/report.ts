@@ -6,7 +6,7 @@ import type {
   RemoteReport,
   ReportedResource,
 } from '../admin/status-report.js'
-import { reportResources, typeName } from '../admin/status-report.js'
+import { createResourceReport, typeName } from '../admin/status-report.js'
 import { concat } from '../incremental/chunked-list.js'
 import { memo } from '../incremental/memo.js'
 import type { Json, LazyJson } from '../ir/json.js'
@@ -17,28 +17,30 @@ import type { Snapshot } from '../snapshot/build-snapshot.js'
 import { dumpXds } from '../xds/translator/dump-xds.js'
 import type { PipelineState } from './pipeline.js'
 
-/** Report on the resources, built once for each state because several callers ask for it. */
-export const resourcesReport = memo(
-  ({ provider, translation }: PipelineState): readonly ReportedResource[] =>
+/** Returns the report on the resources of a state. */
+export type ResourcesReport = (state: PipelineState) => readonly ReportedResource[]
+
+/** Creates the report on the resources, which is built once for each state: several callers ask for it. */
+export function createResourcesReport(): ResourcesReport {
+  const report = createResourceReport()
+  const read = memo(readOf)
+  return memo(({ provider, translation }) =>
     provider === undefined
       ? []
-      : reportResources(
-          readResources(provider.resources),
-          translation?.statuses ?? [],
-          provider.problems,
-        ),
-)
+      : report(allOf(provider.resources).map(read), translation?.statuses ?? [], provider.problems),
+  )
+}
 
-const readResources = (resources: Resources): readonly ReadResource[] =>
-  concat(Object.values(resources as unknown as Record<string, Resources['secrets']>)).map(readOf)
+const allOf = (resources: Resources): readonly Resource<unknown>[] =>
+  concat(Object.values(resources as unknown as Record<string, Resources['secrets']>))
 
-const readOf = memo(({ apiVersion, kind, metadata, source }: Resource<unknown>): ReadResource => ({
+const readOf = ({ apiVersion, kind, metadata, source }: Resource<unknown>): ReadResource => ({
   apiVersion,
   kind,
   namespace: metadata.namespace,
   name: metadata.name,
   source,
-}))
+})
 
 /** now: milliseconds since the epoch. */
 export const remoteReport = (

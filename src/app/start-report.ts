@@ -17,7 +17,6 @@ import type { Snapshot } from '../snapshot/build-snapshot.js'
 import { each, type Work } from '../turns.js'
 import { meshOf } from './mesh.js'
 import type { PipelineState } from './pipeline.js'
-import { resourcesReport } from './report.js'
 
 /** A terminal that a person reads. */
 export interface Terminal extends TerminalForm {
@@ -37,6 +36,8 @@ export interface FirstPublication {
   readonly snapshot: Snapshot
   readonly state: PipelineState
   readonly remote: RemoteState
+  /** Returns the report on the resources of the state. */
+  readonly resources: () => readonly ReportedResource[]
 }
 
 /** What the start screen is printed with. */
@@ -59,11 +60,11 @@ export const createStartScreen = ({ terminal, settings, logger, addresses }: Sta
   }
 
 function* startReport(
-  { snapshot: { ir, revision }, state, remote }: FirstPublication,
+  { snapshot: { ir, revision }, state, remote, ...first }: FirstPublication,
   settings: Settings,
   addresses: StartAddresses,
 ): Work<StartReport> {
-  const resources = resourcesReport(state)
+  const resources = first.resources()
   const page = addresses.status && urlOf(addresses.status)
   const isMesh = meshOf(settings).mesh !== undefined
   return {

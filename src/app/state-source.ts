@@ -1,17 +1,24 @@
 // Reads the values for the gauges of /metrics from the running parts.
 
 import type { KeySetState, StateSource } from '../admin/state-gauges.js'
-import { countOpenRoutes, countPolicies, countResources } from '../admin/status-report.js'
+import {
+  countOpenRoutes,
+  countPolicies,
+  countResources,
+  type ReportedResource,
+} from '../admin/status-report.js'
+import { memo } from '../incremental/memo.js'
 import type { RemoteState, WantedDocument } from '../ir/remote-target.js'
 import type { RemoteStore } from '../remote/remote-store.js'
 import type { Envoys } from '../snapshot/envoys.js'
 import type { RunningController } from './mesh-controller.js'
 import type { Pipeline } from './pipeline.js'
-import { resourcesReport } from './report.js'
+import type { ResourcesReport } from './report.js'
 
 /** The running parts that the gauges read. */
 export interface StateParts {
   readonly pipeline: Pick<Pipeline, 'state'>
+  readonly report: ResourcesReport
   readonly envoys: Envoys
   readonly remote: Pick<RemoteStore, 'state'>
   readonly mesh?: MeshParts | undefined
@@ -21,13 +28,19 @@ export interface StateParts {
 export type MeshParts = Pick<RunningController, 'probes' | 'followSecret' | 'enforced'>
 
 /** Creates the source of the gauges. */
-export function createStateSource({ pipeline, envoys, remote, mesh }: StateParts): StateSource {
-  const resources = () => resourcesReport(pipeline.state())
+export function createStateSource(parts: StateParts): StateSource {
+  const { pipeline, report, envoys, remote, mesh } = parts
+  const countsOf = memo((resources: readonly ReportedResource[]) => ({
+    resources: countResources(resources),
+    policies: countPolicies(resources),
+    openRoutes: countOpenRoutes(resources),
+  }))
+  const counts = () => countsOf(report(pipeline.state()))
   return {
-    resources: () => countResources(resources()),
-    policies: () => countPolicies(resources()),
+    resources: () => counts().resources,
+    policies: () => counts().policies,
     enforced: () => [...(mesh?.enforced().values() ?? [])].map(({ isEnforced }) => isEnforced),
-    openRoutes: () => countOpenRoutes(resources()),
+    openRoutes: () => counts().openRoutes,
     envoys: () => envoys.versions(),
     keySets: () => keySetStates(pipeline.state().translation?.wanted ?? [], remote.state()),
   }

@@ -1,8 +1,14 @@
 // What /status reports about resources that are in force, broken, or defined twice.
 
 import { expect, test } from 'vitest'
-import { countPolicies, countResources, reportResources } from '../../src/admin/status-report.js'
+import {
+  countPolicies,
+  countResources,
+  createResourceReport,
+} from '../../src/admin/status-report.js'
 import type { Condition } from '../../src/ir/status.js'
+
+const reportResources = createResourceReport()
 
 const policy = {
   apiVersion: 'policy.gatehouse.dev/v1alpha1',

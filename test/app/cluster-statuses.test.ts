@@ -1,11 +1,13 @@
 // The input of the status writer: the statuses of the translation, and the documents that could not be decoded.
 
 import { expect, test } from 'vitest'
-import { clusterStatuses } from '../../src/app/cluster-statuses.js'
+import { createClusterStatuses } from '../../src/app/cluster-statuses.js'
 import type { PipelineState } from '../../src/app/pipeline.js'
 import type { Condition, ResourceStatus } from '../../src/ir/status.js'
 import { collectResources } from '../../src/resources/decode/resource-set.js'
 import { KUBERNETES, type Problem } from '../../src/resources/kinds/resources.js'
+
+const clusterStatuses = createClusterStatuses()
 
 const named = { namespace: 'default', name: 'mcp' }
 const accepted: Condition = {

@@ -24,6 +24,7 @@ const first: FirstPublication = {
   } as Snapshot,
   state: {},
   remote: new Map(),
+  resources: () => [],
 }
 
 function settings(...flags: readonly string[]): Settings {
