@@ -1,6 +1,7 @@
 // Runs one check: open, find the entry, check the path, authenticate, authorize, encode. Never throws; failures deny.
 
 import { errorKind } from '../errors.js'
+import { RELAY_COOKIES_KEY } from '../ir/names.js'
 import { createLogLimit, type LogLimit } from '../log-limit.js'
 import type { ProbeSigns } from '../probes/probe-signs.js'
 import { audited } from './audit.js'
@@ -14,6 +15,7 @@ import { decide } from './decide.js'
 import { type Decision, refuseUnchecked } from './decision.js'
 import { logDecision, logUnknown } from './decision-line.js'
 import { KeyLookUps } from './fresh-keys.js'
+import { removeOwnCookies } from './own-cookies.js'
 import { type ProbeRefusal, probeRefusal } from './probe-refusal.js'
 
 /** Checks one encoded CheckRequest and returns the encoded CheckResponse. */
@@ -35,6 +37,7 @@ export function createCheck(options: CheckOptions): Check {
     let entry: CompiledEntry | undefined
     try {
       const envelope = openCheckRequest(bytes)
+      if (envelope.key === RELAY_COOKIES_KEY) return removeOwnCookies(envelope)
       entry = envelope.key === undefined ? undefined : options.table().get(envelope.key)
       if (entry === undefined) return finish(asked, UNKNOWN_ROUTE, undefined, envelope.key)
       const probe = options.probes && probeRefusalOf(options.probes, envelope, entry)

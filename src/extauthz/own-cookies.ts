@@ -2,6 +2,21 @@
 // browser sends them to every route of the relay's host.
 
 import { RELAY_COOKIE } from '../ir/names.js'
+import { type CheckEnvelope, readCheckRequest } from './check-request.js'
+import { encodeDecision } from './check-response.js'
+import { HeaderNames } from './header-names.js'
+
+const COOKIE = new HeaderNames(['cookie'])
+
+/**
+ * Answers the check of a route that no policy checks: any request passes, without the cookies of a relay. It is no
+ * decision, and neither counted nor logged. @throws RangeError when the message is malformed.
+ */
+export function removeOwnCookies(envelope: CheckEnvelope): Uint8Array {
+  const cookie = withoutOwnCookies(readCheckRequest(envelope, COOKIE).headers.get('cookie'))
+  const allowed = { type: 'allow', reason: 'allowed' } as const
+  return encodeDecision(cookie === undefined ? allowed : { ...allowed, cookie }, true)
+}
 
 /** header: value or values of Cookie. undefined: no cookie of a relay, so nothing changes; "": no other cookie. */
 export function withoutOwnCookies(

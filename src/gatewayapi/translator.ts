@@ -22,6 +22,7 @@ import { type TranslatedGateway, translateGateway } from './listeners/gateways.j
 import { checkExpressions } from './policies/policies.js'
 import { buildGateways, certificatesOf } from './routes/ir-listeners.js'
 import { createPlacements, type Placements } from './routes/placements.js'
+import { relayHostsOf } from './routes/relay-cookies.js'
 import {
   type AttachedRoutes,
   type RouteChunk,
@@ -170,7 +171,10 @@ function* buildIr(
 ): Work<Ir> {
   yield* placements.update(chunks)
   return {
-    gateways: yield* buildGateways(memo, gateways, placements),
+    gateways: yield* buildGateways(memo, gateways, {
+      placed: placements,
+      relayHosts: relayHostsOf(chunks),
+    }),
     destinations: yield* lists.destinations(chunks.map(({ destinations }) => destinations)),
     certificates: yield* lists.certificates([certificatesOf(gateways)]),
     authz: yield* lists.authz(chunks.map(({ authz }) => authz)),

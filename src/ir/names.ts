@@ -120,3 +120,6 @@ export const certificateName = (namespace: string, secret: string): string =>
 
 /** Prefix of the names of a relay's cookies; on https after "__Host-". */
 export const RELAY_COOKIE = 'gatehouse-'
+
+/** Key of checks that decide nothing and remove the cookies of relays; no routeKey(), which has slashes. */
+export const RELAY_COOKIES_KEY = 'relay-cookies'

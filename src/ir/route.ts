@@ -14,6 +14,8 @@ export interface Route {
   readonly authzBodyBytes?: number
   /** Set if only policies of mode Audit read the body: ext_authz gets the beginning of a larger one, and it passes. */
   readonly isBodyAudited?: true
+  /** Set if ext_authz, which decides nothing here, removes the cookies of relays from requests. */
+  readonly removesRelayCookies?: true
   /** Key of a ProcEntry. Absent: no ext_proc stream is opened. */
   readonly proc?: ProcAttachment
   /** Key of a GuardAuditEntry or McpGuardAuditEntry, whose webhooks get copies. Absent: no webhook is audited. */
@@ -71,7 +73,8 @@ export interface RouteMatch {
 /** HTTPHeaderMatch or HTTPQueryParamMatch of the Gateway API. */
 export interface ValueMatch {
   readonly name: string
-  readonly type: 'Exact' | 'RegularExpression'
+  /** Contains: never from an HTTPRoute. */
+  readonly type: 'Exact' | 'RegularExpression' | 'Contains'
   readonly value: string
 }
 

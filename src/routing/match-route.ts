@@ -76,6 +76,8 @@ function matchesText({ matchPattern: pattern }: StringMatcher, text: string): bo
       return text === pattern.value
     case 'safeRegex':
       return matchesWhole(text, pattern.value.regex)
+    case 'contains':
+      return text.includes(pattern.value)
     default:
       throw new Error(`a route matches texts by ${String(pattern.case)}`)
   }

@@ -9,14 +9,22 @@ import type { TranslatedGateway } from '../listeners/gateways.js'
 import type { TranslatedListener } from '../listeners/listeners.js'
 import { misdirectedDomains, misdirectedHosts, reservedDomains } from './listener-isolation.js'
 import type { Placements } from './placements.js'
+import { withCookieCopies } from './relay-cookies.js'
 
-/** placed: where the routes of this revision are placed. */
+/** The routes of a revision. */
+export interface PlacedRoutes {
+  readonly placed: Placements
+  /** Host names of relays. */
+  readonly relayHosts: readonly string[]
+}
+
+/** Builds the Gateways of the model. */
 export function* buildGateways(
   memo: KeyedMemo,
   gateways: readonly TranslatedGateway[],
-  placed: Placements,
+  routes: PlacedRoutes,
 ): Work<readonly Gateway[]> {
-  const built = yield* mapWork(gateways, (gateway) => buildGateway(memo, gateway, placed))
+  const built = yield* mapWork(gateways, (gateway) => buildGateway(memo, gateway, routes))
   return memo.get('gateways', built, () => built)
 }
 
@@ -32,7 +40,7 @@ export const certificatesOf = (gateways: readonly TranslatedGateway[]): readonly
 function* buildGateway(
   memo: KeyedMemo,
   { key, gateway, listeners }: TranslatedGateway,
-  placed: Placements,
+  routes: PlacedRoutes,
 ): Work<Gateway> {
   const programmed = listeners.filter(({ isProgrammed }) => isProgrammed)
   const ports = [...new Set(programmed.map(({ spec }) => spec.port))].sort((a, b) => a - b)
@@ -42,7 +50,7 @@ function* buildGateway(
       gateway.metadata,
       port,
       programmed.filter(({ spec }) => spec.port === port),
-      placed,
+      routes,
     ),
   )
   const { namespace, name } = gateway.metadata
@@ -54,7 +62,7 @@ function* buildListener(
   gateway: { readonly namespace: string; readonly name: string },
   port: number,
   listeners: readonly TranslatedListener[],
-  placed: Placements,
+  routes: PlacedRoutes,
 ): Work<Listener> {
   const name = listenerName(gateway.namespace, gateway.name, port)
   // HTTP listeners of a port share one route configuration: Envoy distinguishes them by host alone.
@@ -63,8 +71,10 @@ function* buildListener(
   ]
   const sorted = unique.sort((a, b) => compareText(a.routeConfig, b.routeConfig))
   const chains = yield* mapWork(sorted, function* (listener): Work<FilterChain> {
-    const hosts = yield* hostsOf(listener.routeConfig, listeners, placed)
-    return buildChain(memo, listener, hosts)
+    const { routeConfig } = listener
+    const { own, misdirected } = yield* hostsOf(routeConfig, listeners, routes.placed)
+    const copied = yield* withCookieCopies(memo, routeConfig, own, routes.relayHosts)
+    return buildChain(memo, listener, { own: copied, misdirected })
   })
   return memo.get(`listener ${name}`, chains, () => ({ name, port, chains }))
 }

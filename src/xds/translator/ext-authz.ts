@@ -15,7 +15,7 @@ import {
 } from '../../grpc/generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js'
 import { PreviousHostsPredicateSchema } from '../../grpc/generated/envoy/extensions/retry/host/previous_hosts/v3/previous_hosts_pb.js'
 import { StatusCode } from '../../grpc/generated/envoy/type/v3/http_status_pb.js'
-import { EXT_AUTHZ_CLUSTER, ROUTE_CONTEXT_KEY } from '../../ir/names.js'
+import { EXT_AUTHZ_CLUSTER, RELAY_COOKIES_KEY, ROUTE_CONTEXT_KEY } from '../../ir/names.js'
 import type { Route } from '../../ir/route.js'
 import { AUDIT_FILTER, EXT_AUTHZ_FILTER } from './filter-names.js'
 import { durationOf, type FieldsOf, type FilterServer, packed, typedConfig } from './messages.js'
@@ -126,16 +126,22 @@ export const buildAuditFilter = (server = OWN_SERVER): HttpFilter =>
 
 const PUBLIC = packed(ExtAuthzPerRouteSchema, { override: { case: 'disabled', value: true } })
 
-type AuthzOfRoute = Pick<Route, 'authz' | 'isAudited' | 'authzBodyBytes' | 'isBodyAudited'>
+type AuthzOfRoute = Pick<
+  Route,
+  'authz' | 'isAudited' | 'authzBodyBytes' | 'isBodyAudited' | 'removesRelayCookies'
+>
 
 /** ExtAuthzPerRoute by filter. authz is the key of the AuthzEntry; without it the route is explicitly public. */
 export function buildExtAuthzPerRoute(route: AuthzOfRoute): Record<string, Any> {
-  if (route.authz === undefined) return { [EXT_AUTHZ_FILTER]: PUBLIC }
+  const unchecked = route.removesRelayCookies === true ? buildCookieRemoval() : PUBLIC
+  if (route.authz === undefined) return { [EXT_AUTHZ_FILTER]: unchecked }
   const checked = buildCheckSettings(route.authz, route)
   return route.isAudited === true
-    ? { [EXT_AUTHZ_FILTER]: PUBLIC, [AUDIT_FILTER]: checked }
+    ? { [EXT_AUTHZ_FILTER]: unchecked, [AUDIT_FILTER]: checked }
     : { [EXT_AUTHZ_FILTER]: checked }
 }
+
+const buildCookieRemoval = (): Any => buildCheckSettings(RELAY_COOKIES_KEY, {})
 
 /** ExtAuthzPerRoute of a route that is checked. authz: key of the AuthzEntry. */
 export const buildCheckSettings = (authz: string, route: AuthzOfRoute): Any =>

@@ -14,7 +14,7 @@ import type { StringMatcher } from '../../grpc/generated/envoy/type/matcher/v3/s
 import type { PathMatch, RouteMatch, ValueMatch } from '../../ir/route.js'
 import type { FieldsOf } from './messages.js'
 import { encodedForms } from './query-value.js'
-import { exactly, matching } from './string-matcher.js'
+import { containing, exactly, matching } from './string-matcher.js'
 
 /**
  * Matches path segments: Envoy's plain prefix would let /mcp match /mcpfoo; path_separated_prefix rejects "/" alone.
@@ -29,8 +29,13 @@ function pathSpecifier({
   return value === '/' ? { case: 'prefix', value } : { case: 'pathSeparatedPrefix', value }
 }
 
-const stringMatcher = ({ type, value }: ValueMatch): StringMatcher =>
-  type === 'Exact' ? exactly(value) : matching(value)
+const MATCHERS: Readonly<Record<ValueMatch['type'], (value: string) => StringMatcher>> = {
+  Exact: exactly,
+  RegularExpression: matching,
+  Contains: containing,
+}
+
+const stringMatcher = ({ type, value }: ValueMatch): StringMatcher => MATCHERS[type](value)
 
 const headerMatcher = (name: string, value: StringMatcher): HeaderMatcher =>
   create(HeaderMatcherSchema, { name, headerMatchSpecifier: { case: 'stringMatch', value } })

@@ -10,6 +10,10 @@ import {
 export const exactly = (value: string): StringMatcher =>
   create(StringMatcherSchema, { matchPattern: { case: 'exact', value } })
 
+/** envoy.type.matcher.v3.StringMatcher for a text within the value. */
+export const containing = (value: string): StringMatcher =>
+  create(StringMatcherSchema, { matchPattern: { case: 'contains', value } })
+
 /** envoy.type.matcher.v3.StringMatcher for a regular expression (RE2), which must match the whole value. */
 export const matching = (regex: string): StringMatcher =>
   create(StringMatcherSchema, { matchPattern: { case: 'safeRegex', value: { regex } } })
