@@ -1,6 +1,6 @@
 // Sends requests without pauses over several keep-alive connections, and records the outcome of each.
 
-import { Agent, request } from 'node:http'
+import { Agent, request, type RequestOptions } from 'node:http'
 
 export interface Outcome {
   /** Index from 0. A connection stays with one of Envoy's workers, which apply a change one after another. */
@@ -21,17 +21,20 @@ export interface Traffic {
 
 export interface TrafficOptions {
   readonly url: string
+  /** Default GET. */
+  readonly method?: string
   readonly headers?: Record<string, string>
   /** Default 2. */
   readonly connections?: number
 }
 
-export function startTraffic({ url, headers = {}, connections = 2 }: TrafficOptions): Traffic {
+export function startTraffic(options: TrafficOptions): Traffic {
+  const { url, method = 'GET', headers = {}, connections = 2 } = options
   const outcomes: Outcome[] = []
   let stopped = false
   const run = async (connection: number): Promise<void> => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
-    while (!stopped) outcomes.push({ connection, ...(await once(url, headers, agent)) })
+    while (!stopped) outcomes.push({ connection, ...(await once(url, { method, headers, agent })) })
     agent.destroy()
   }
   const runs = Array.from({ length: connections }, (_, index) => run(index))
@@ -45,14 +48,10 @@ export function startTraffic({ url, headers = {}, connections = 2 }: TrafficOpti
   }
 }
 
-const once = (
-  url: string,
-  headers: Record<string, string>,
-  agent: Agent,
-): Promise<Omit<Outcome, 'connection'>> =>
+const once = (url: string, options: RequestOptions): Promise<Omit<Outcome, 'connection'>> =>
   new Promise((resolve) => {
     const broken = (error: Error): void => resolve({ status: 0, body: '', error: error.message })
-    const outgoing = request(url, { headers, agent }, (incoming) => {
+    const outgoing = request(url, options, (incoming) => {
       let body = ''
       incoming.setEncoding('utf8').on('data', (text: string) => (body += text))
       incoming.on('end', () => resolve({ status: incoming.statusCode ?? 0, body }))

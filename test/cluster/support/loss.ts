@@ -1,8 +1,8 @@
-// What clients of a Gateway lose while something changes in the cluster.
+// What clients of a Gateway notice while something changes in the cluster.
 
 import { expect } from 'vitest'
 import { eventually } from '../../support/eventually.js'
-import { startTraffic, statusesOf } from '../../support/traffic.js'
+import { startTraffic, statusesOf, type TrafficOptions } from '../../support/traffic.js'
 
 /**
  * Sends requests that should be answered 200 over four connections, before, during and after the change. Resolves to the
@@ -12,17 +12,32 @@ export async function lossDuring(
   url: string,
   change: () => Promise<void>,
 ): Promise<Record<string, number>> {
-  const traffic = startTraffic({ url, connections: 4 })
+  const [outcomes = {}] = await outcomesDuring([{ url }], change)
+  return Object.fromEntries(Object.entries(outcomes).filter(([outcome]) => outcome !== '200'))
+}
+
+/**
+ * Sends each kind of request over four connections, before, during and after the change. Resolves to the counts of the
+ * outcomes of each kind, by status or error.
+ */
+export async function outcomesDuring(
+  kinds: readonly TrafficOptions[],
+  change: () => Promise<void>,
+): Promise<readonly Record<string, number>[]> {
+  const traffics = kinds.map((kind) => startTraffic({ connections: 4, ...kind }))
   const more = async (): Promise<void> => {
-    const before = traffic.outcomes.length
-    await eventually(() => expect(traffic.outcomes.length).toBeGreaterThan(before + 100))
+    const before = traffics.map(({ outcomes }) => outcomes.length)
+    await eventually(() => {
+      for (const [index, { outcomes }] of traffics.entries())
+        expect(outcomes.length).toBeGreaterThan((before[index] ?? 0) + 100)
+    })
   }
   try {
     await more()
     await change()
     await more()
   } finally {
-    await traffic.stop()
+    await Promise.all(traffics.map((traffic) => traffic.stop()))
   }
-  return statusesOf(traffic.outcomes.filter(({ status }) => status !== 200))
+  return traffics.map(({ outcomes }) => statusesOf(outcomes))
 }

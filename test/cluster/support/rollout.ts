@@ -1,7 +1,8 @@
 // Replaces and crashes pods.
 
+import { expect } from 'vitest'
 import { eventually } from '../../support/eventually.js'
-import { api } from './cluster.js'
+import { api, type Pod, podsOf } from './cluster.js'
 import { containerd } from './programs.js'
 
 interface Deployment {
@@ -40,8 +41,9 @@ interface ContainerStatus {
   readonly containerID: string
 }
 
-/** Kills the first process of a container with SIGKILL. */
+/** Kills the first process of a container with SIGKILL. Resolves when it runs again and its pod is ready. */
 export async function crash(namespace: string, pod: string, container: string): Promise<void> {
+  const before = await podOf(namespace, pod)
   const { status } = await api.get('v1', 'Pod', pod, namespace)
   const { containerStatuses = [], initContainerStatuses = [] } = status as {
     containerStatuses?: readonly ContainerStatus[]
@@ -52,4 +54,14 @@ export async function crash(namespace: string, pod: string, container: string): 
   )
   const id = found?.containerID.replace('containerd://', '') ?? ''
   containerd('tasks', 'kill', '--signal', 'SIGKILL', id)
+  await eventually(async () => {
+    const { restarts, isReady } = await podOf(namespace, pod)
+    expect({ restarts, isReady }).toEqual({ restarts: before.restarts + 1, isReady: true })
+  }, 120_000)
+}
+
+async function podOf(namespace: string, name: string): Promise<Pod> {
+  const pod = (await podsOf(namespace)).find((each) => each.name === name)
+  if (pod === undefined) throw new Error(`Pod ${name} is gone`)
+  return pod
 }
