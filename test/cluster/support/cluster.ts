@@ -2,6 +2,7 @@
 
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
+import type { AnyObject } from '../../kubernetes/support/api-call.js'
 import { type ApiClient, apiClient } from '../../kubernetes/support/api-client.js'
 import { CHART } from '../../kubernetes/support/chart.js'
 import { eventually } from '../../support/eventually.js'
@@ -105,10 +106,31 @@ async function helm(values: Values, ...args: readonly string[]): Promise<void> {
   await running
 }
 
+const GATEWAY_API = 'gateway.networking.k8s.io/v1'
+
+/** Removes all Gateways. Resolves when the Envoys that Gatehouse created for them have gone. */
+export async function removeGateways(): Promise<void> {
+  const itemsOf = async (path: string): Promise<readonly AnyObject[]> => {
+    const list = await api.call('GET', path)
+    return (list as unknown as { items: readonly AnyObject[] }).items
+  }
+  const gateways = await itemsOf(`/apis/${GATEWAY_API}/gateways`)
+  const identity = { apiVersion: GATEWAY_API, kind: 'Gateway' }
+  await api.delete(...gateways.map(({ metadata }) => ({ ...identity, metadata })))
+  const selector = 'labelSelector=app.kubernetes.io/managed-by%3Dgatehouse'
+  await eventually(async () => {
+    const left = [
+      ...(await itemsOf(`/api/v1/services?${selector}`)),
+      ...(await itemsOf(`/api/v1/pods?${selector}`)),
+    ]
+    if (left.length > 0) throw new Error(`${String(left.length)} objects of Envoys are still there`)
+  }, 120_000)
+}
+
 /** Resolves to the first address in the Gateway's status. */
 export const addressOf = (name: string, namespace = 'default'): Promise<string> =>
   eventually(async () => {
-    const { status } = await api.get('gateway.networking.k8s.io/v1', 'Gateway', name, namespace)
+    const { status } = await api.get(GATEWAY_API, 'Gateway', name, namespace)
     const { addresses = [] } = (status ?? {}) as { addresses?: readonly { value: string }[] }
     const [first] = addresses
     if (first === undefined) throw new Error(`Gateway ${name} has no address`)
