@@ -50,7 +50,7 @@ export function envoyManifests(
   gateway: ProvisionedGateway,
   settings: EnvoySettings,
 ): readonly EnvoyManifest[] {
-  const metadata = metadataOf(gateway)
+  const metadata = metadataOf(withoutPrefixes(gateway))
   const bootstrap = bootstrapOf(gateway, settings.connection)
   return [
     { kind: 'ServiceAccount', metadata, automountServiceAccountToken: false },
@@ -59,7 +59,7 @@ export function envoyManifests(
       data: { 'bootstrap.yaml': bootstrap, 'admin.pl': ADMIN_SCRIPT },
     },
     {
-      ...{ kind: 'Service', metadata },
+      ...{ kind: 'Service', metadata: metadataOf(gateway) },
       spec: {
         ...{ type: gateway.serviceType, selector: selectorOf(gateway) },
         ports: gateway.ports.map((port) => ({ name: `port-${port}`, port, targetPort: port })),
@@ -74,7 +74,7 @@ function deploymentSpec(
   { connection, release }: EnvoySettings,
   bootstrap: string,
 ): object {
-  const { labels, annotations } = metadataOf(gateway)
+  const { labels, annotations } = metadataOf(withoutPrefixes(gateway))
   return {
     ...(gateway.replicas !== undefined && { replicas: gateway.replicas }),
     selector: { matchLabels: selectorOf(gateway) },
@@ -90,6 +90,20 @@ function deploymentSpec(
     },
   }
 }
+
+/**
+ * The Gateway with the labels and annotations that objects other than its Service have: those without a prefix.
+ * Controllers that add containers, volumes, networks or credentials to pods read keys with one
+ * (sidecar.istio.io/proxyImage).
+ */
+const withoutPrefixes = (gateway: ProvisionedGateway): ProvisionedGateway => ({
+  ...gateway,
+  labels: withoutPrefix(gateway.labels),
+  annotations: withoutPrefix(gateway.annotations),
+})
+
+const withoutPrefix = (all: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(all).filter(([key]) => !key.includes('/')))
 
 const selectorOf = ({ objectName }: ProvisionedGateway) => ({
   'app.kubernetes.io/name': 'envoy',

@@ -219,7 +219,7 @@ describe("a Gateway's infrastructure", () => {
           'policy.gatehouse.dev/gateway-namespace': 'shop',
           'gateway.networking.k8s.io/gateway-name': 'other',
         },
-        annotations: { 'example.com/internal': 'yes' },
+        annotations: { note: 'a', 'example.com/internal': 'yes' },
       }),
     )
     for (const [, kind] of CREATED) {
@@ -227,13 +227,16 @@ describe("a Gateway's infrastructure", () => {
       const { template } = (spec ?? {}) as { readonly template?: Created }
       const parts = [metadata, ...(template === undefined ? [] : [template.metadata])]
       for (const { labels, annotations } of parts) {
-        expect(annotations).toMatchObject({ 'example.com/internal': 'yes' })
+        expect(annotations).toMatchObject({ note: 'a' })
         expect(labels).toMatchObject({
           ...{ team: 'a', 'app.kubernetes.io/name': 'envoy' },
           'gateway.networking.k8s.io/gateway-name': 'gw',
         })
         expect(labels).not.toHaveProperty('policy.gatehouse.dev/gateway-namespace')
       }
+      expect(Object.keys(metadata.annotations ?? {}).includes('example.com/internal')).toBe(
+        kind === 'Service',
+      )
     }
   })
 
