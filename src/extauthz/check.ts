@@ -14,7 +14,7 @@ import { traceCheck } from './check-span.js'
 import { decide } from './decide.js'
 import { type Decision, refuseUnchecked } from './decision.js'
 import { logDecision, logUnknown } from './decision-line.js'
-import { KeyLookUps } from './fresh-keys.js'
+import { AUDITS, KeyLookUps } from './fresh-keys.js'
 import { removeOwnCookies } from './own-cookies.js'
 import { type ProbeRefusal, probeRefusal } from './probe-refusal.js'
 
@@ -30,8 +30,11 @@ export function createCheck(options: CheckOptions): Check {
     bodies: createBodyLine(),
     isAudit: false,
   }
-  // Audits have their own queue: they must not take the places of checks.
-  const auditing: CheckContext = { ...context, bodies: createBodyLine(), isAudit: true }
+  // Audits have their own queues: they must not take the places of checks.
+  const auditing: CheckContext = {
+    ...context,
+    ...{ lookUps: new KeyLookUps(options, AUDITS), bodies: createBodyLine(), isAudit: true },
+  }
   return (bytes, call) => {
     const asked: Asked = { context, auditing, bytes, call, start: performance.now() }
     let entry: CompiledEntry | undefined

@@ -99,6 +99,7 @@ function authenticateRequest(
     withFreshKeys: (provider, { kid, algorithm }, hasKey) =>
       lookUps.find({
         ...{ provider, kid, algorithm, hasKey },
+        bodyBytes: request.body?.length ?? 0,
         current: () => {
           const current = options.table().get(entry.key)
           return isAudit ? current?.audit?.jwt : current?.jwt

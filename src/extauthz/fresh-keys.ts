@@ -29,6 +29,8 @@ export interface KeyRequest {
   /** The kid and alg of the token's header. */
   readonly kid: string | undefined
   readonly algorithm: string
+  /** Length of the body that is held while the check waits. */
+  readonly bodyBytes: number
   /** The entry's current configuration; undefined: it has none any more. */
   readonly current: () => CompiledJwt | undefined
   readonly hasKey: (jwt: CompiledJwt) => boolean
@@ -48,8 +50,20 @@ const WAIT_MS = 1000
 /** How long a key stays unknown, in milliseconds; a new answer of the provider ends this early. */
 const UNKNOWN_MS = 30_000
 const MAX_UNKNOWN = 10_000
-/** Maximum number of checks that wait for one key set; others are told to retry. Other key sets are not affected. */
-const MAX_WAITING = 1000
+
+/** How many checks may wait for keys; others are told to retry. */
+export interface WaitingLimits {
+  /** Maximum number for one key set. Other key sets are not affected. */
+  readonly checks: number
+  /** Maximum length of the bodies of all of them together, for all key sets. */
+  readonly bodyBytes: number
+}
+
+const MIB = 1024 * 1024
+/** Limits for checks that Envoy waits for. */
+const CHECKS: WaitingLimits = { checks: 1000, bodyBytes: 64 * MIB }
+/** Limits for audits. Nothing holds back their clients, because Envoy has its answer already. */
+export const AUDITS: WaitingLimits = { checks: 64, bodyBytes: 8 * MIB }
 
 const UNKNOWN: FreshKeys = { type: 'unknown' }
 const UNANSWERED: FreshKeys = { type: 'unanswered' }
@@ -60,24 +74,37 @@ export class KeyLookUps {
   private readonly unknown = new Map<string, { readonly answers: number; readonly at: number }>()
   /** Number of waiting checks, by key set. */
   private readonly waiting = new Map<string, number>()
+  /** Length of the bodies of all waiting checks. */
+  private waitingBytes = 0
 
-  constructor(private readonly options: FreshKeysOptions) {}
+  constructor(
+    private readonly options: FreshKeysOptions,
+    private readonly limits: WaitingLimits = CHECKS,
+  ) {}
 
   async find(request: KeyRequest): Promise<FreshKeys> {
     const { source } = request.provider
     if (source.type !== 'remote') return UNKNOWN
     const name = nameOf(source.id, request)
     if (this.isUnknown(source.id, name)) return UNKNOWN
-    if ((this.waiting.get(source.id) ?? 0) >= MAX_WAITING) return UNANSWERED
-    this.count(source.id, 1)
+    if (!this.hasRoom(source.id, request)) return UNANSWERED
+    this.count(source.id, 1, request)
     try {
       return await this.waitFor(source.id, name, request)
     } finally {
-      this.count(source.id, -1)
+      this.count(source.id, -1, request)
     }
   }
 
-  private count(id: string, change: 1 | -1): void {
+  private hasRoom(id: string, { bodyBytes }: KeyRequest): boolean {
+    const { limits, waitingBytes } = this
+    if ((this.waiting.get(id) ?? 0) >= limits.checks) return false
+    // One body may wait whatever its length, which --mcp-body-bytes limits.
+    return waitingBytes === 0 || waitingBytes + bodyBytes <= limits.bodyBytes
+  }
+
+  private count(id: string, change: 1 | -1, { bodyBytes }: KeyRequest): void {
+    this.waitingBytes += change * bodyBytes
     const waiting = (this.waiting.get(id) ?? 0) + change
     if (waiting === 0) this.waiting.delete(id)
     else this.waiting.set(id, waiting)

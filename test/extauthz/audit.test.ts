@@ -5,6 +5,7 @@ import { expect, test, vi } from 'vitest'
 import { createDecisionLog } from '../../src/decision-log.js'
 import { buildAuthzTable } from '../../src/extauthz/authz-table.js'
 import type { CheckOptions } from '../../src/extauthz/check-context.js'
+import type { KeySetFetch } from '../../src/extauthz/fresh-keys.js'
 import type { Authorization } from '../../src/ir/authorization.js'
 import type { AuthzEntry } from '../../src/ir/authz-entry.js'
 import {
@@ -16,6 +17,7 @@ import {
   jwt,
   NOW,
   sign,
+  type SigningKey,
   signingKey,
   UNAVAILABLE,
 } from './helpers.js'
@@ -164,6 +166,24 @@ test('an unknown key is looked up in the keys of the audited policy', async () =
   await vi.waitFor(() => expect(observed.audited).toHaveLength(1))
   expect(observed.audited[0]?.reason).toBe('allowed')
   expect((await check({ headers })).metadata).toEqual({ jwt: CLAIMS })
+})
+
+test('audits that wait for keys are few, and leave the places of checks alone', async () => {
+  const inForce = (...keys: SigningKey[]) =>
+    entry({ key: 'in-force', jwt: jwt(available(...keys.map(({ jwk }) => jwk))) })
+  const audited = open({ jwt: tokens })
+  let table = buildAuthzTable([audited, inForce(key)])
+  let fetched: Promise<KeySetFetch> = new Promise(() => undefined)
+  const { check, observed } = checker(() => table, { refetchKeySet: () => fetched })
+  const headers = [bearer(await sign(newer))]
+  for (let count = 0; count < 1000; count++) expect((await check({ headers })).status).toBe(200)
+  await vi.waitFor(() => expect(observed.audited).toHaveLength(1000 - 64))
+  expect(new Set(observed.audited.map(({ reason }) => reason))).toEqual(
+    new Set(['key-not-looked-up']),
+  )
+  fetched = Promise.resolve({ isAnswered: true, isOlder: false })
+  table = buildAuthzTable([audited, inForce(key, newer)])
+  expect((await check({ key: 'in-force', headers })).status).toBe(200)
 })
 
 test('keys that were never fetched deny nothing', async () => {

@@ -236,6 +236,27 @@ describe('an unknown kid', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
+  test('is refused at once where bodies of 64 MiB wait already, until they are given back', async () => {
+    const headers = [bearer(await sign(after))]
+    const body = new Uint8Array(1024 * 1024)
+    let fetches = 0
+    const { check } = checker(() => table(before), {
+      refetchKeySet: () => {
+        fetches += 1
+        return never()
+      },
+    })
+    vi.useFakeTimers()
+    for (const round of [1, 2]) {
+      const waiting = Array.from({ length: 64 }, () => check({ headers, body }))
+      expect((await check({ headers, body })).status).toBe(503)
+      const small = check({ headers })
+      expect(fetches).toBe(round * 65)
+      await vi.advanceTimersByTimeAsync(1000)
+      await Promise.all([...waiting, small])
+    }
+  })
+
   test('gets in where a thousand wait for the keys of another provider', async () => {
     const keys = available(before.jwk)
     if (keys.state !== 'available') throw new Error('no keys')
