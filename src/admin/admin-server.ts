@@ -35,6 +35,7 @@ export interface AdminSource {
   readonly explain: ExplainSource
 }
 
+/** What the admin server is created with. */
 export interface AdminOptions {
   readonly address: ServerAddress
   readonly source: AdminSource
@@ -45,6 +46,7 @@ export interface AdminOptions {
   readonly token?: TokenFile
 }
 
+/** The running admin server. */
 export interface AdminServer {
   /** Address as bound, with the port that the system chose for port 0. */
   readonly address: string

@@ -2,6 +2,7 @@
 
 import { Counter, type Registry } from 'prom-client'
 
+/** The budgets that are counted, by their label in the metrics. */
 export const BUDGETS = [
   'held-bytes',
   'webhook-queue',
@@ -16,6 +17,7 @@ export const BUDGETS = [
 /** A limit that all requests, or all of one route or server, share. */
 export type CountedBudget = (typeof BUDGETS)[number]
 
+/** Counts that a budget was used up. times: 1 if absent. */
 export type BudgetReached = (budget: CountedBudget, times?: number) => void
 
 /** Reasons of denied checks that say that a budget was used up. */
@@ -30,6 +32,7 @@ const BY_CALL: Readonly<Record<string, CountedBudget>> = {
   'no-connection': 'webhook-queue',
 }
 
+/** The counter of budgets that were used up. */
 export interface BudgetCounts {
   readonly reached: BudgetReached
   /** Counts denied checks by their reason. */

@@ -12,6 +12,7 @@ interface Count extends Labels {
   count: number
 }
 
+/** Counter of checks by route, decision, reason and mode. */
 export class CheckCounts {
   /** Counts by route since the last flush; few combinations of decision and reason each. */
   private readonly counts = new Map<string, Count[]>()

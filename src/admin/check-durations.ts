@@ -9,6 +9,7 @@ interface Description {
   readonly buckets: readonly number[]
 }
 
+/** Histogram of check durations. */
 export class CheckDurations {
   /** Count for each bucket; the last one is for durations above all bounds. */
   private readonly counts: number[]

@@ -38,12 +38,14 @@ const TOO_LARGE = textAnswer(
 /** Answers a POST, or a GET with its query. */
 export type ExplainPage = (request: IncomingMessage, query: string) => Promise<PageAnswer>
 
+/** What the page is created with. */
 export interface ExplainPageOptions {
   readonly explain: ExplainSource
   readonly logger: Logger
   readonly where: () => Promise<ExplainWhere>
 }
 
+/** Creates the page, which explains a few requests at once and turns more away. */
 export function createExplainPage({ explain, logger, where }: ExplainPageOptions): ExplainPage {
   let running = 0
   return async (request, query) => {

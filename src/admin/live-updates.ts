@@ -12,6 +12,7 @@ import { addressOf, type PageQuery } from './page/page-query.js'
 import { pageSections, type PageState, SentSections } from './page/page-view.js'
 import type { Section } from './page/section.js'
 
+/** What live updates are created with. */
 export interface LiveUpdatesOptions {
   readonly state: () => Promise<PageState>
   readonly logger: Logger
@@ -40,6 +41,7 @@ const FULL: PageAnswer = {
   headers: { 'retry-after': '10' },
 }
 
+/** Sends the changes of the status page to its visitors. */
 export class LiveUpdates {
   readonly #options: LiveUpdatesOptions
   readonly #everyMs: number

@@ -11,6 +11,7 @@ const merge = (parts: readonly MetricsJson[]): Registry =>
 /** Merges each metric by its own aggregator: a sum, except for metrics of the process itself. */
 export const mergedText = (parts: readonly MetricsJson[]): Promise<string> => merge(parts).metrics()
 
+/** Returns the metrics of several processes as those of one. */
 export const sumOf = (parts: readonly MetricsJson[]): Promise<MetricsJson> =>
   merge(parts).getMetricsAsJSON()
 

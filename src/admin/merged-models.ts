@@ -13,6 +13,7 @@ interface Series {
 
 type Models = ReadonlySet<unknown>
 
+/** Bounds the number of models per route in the merged metrics. */
 export class MergedModels {
   /** Models that have series, by route. They keep them: tokens that moved to "other" would be counted again. */
   #kept: ReadonlyMap<unknown, Models> = new Map()

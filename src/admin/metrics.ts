@@ -10,6 +10,7 @@ import { createStateGauges, type StateSource } from './state-gauges.js'
 import { StreamCounts } from './stream-counts.js'
 import { type ReplyTokens, TokenCounts } from './token-counts.js'
 
+/** Counts checks. */
 export interface CheckCounters {
   /** route: NAMESPACE/NAME of the HTTPRoute. */
   observe(route: string, decision: string, reason: string, seconds: number): void
@@ -29,6 +30,7 @@ interface VerdictLabels {
   readonly mode?: 'audit'
 }
 
+/** Counts the verdicts of webhooks and the tokens of guarded replies. */
 export interface GuardrailMetrics {
   verdict(labels: VerdictLabels, seconds: number): void
   headerBudgetExceeded(webhook: string): void
@@ -38,6 +40,7 @@ export interface GuardrailMetrics {
   forget(route: string): void
 }
 
+/** The metrics of a process. */
 export interface Metrics {
   xdsNack(type: string, node: string): void
   xdsPush(type: string): void

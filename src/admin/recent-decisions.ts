@@ -15,6 +15,7 @@ export interface RecentDecision {
 /** How many lines are kept. */
 export const KEPT_DECISIONS = 200
 
+/** Where the lines come from. */
 export interface RecentDecisionsOptions {
   /** Milliseconds since the epoch. */
   readonly now: () => number

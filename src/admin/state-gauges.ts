@@ -2,6 +2,7 @@
 
 import { Gauge, type Registry } from 'prom-client'
 
+/** Number of resources of a kind that are accepted, or that are not. */
 export interface KindCount {
   readonly kind: string
   readonly accepted: boolean
@@ -32,6 +33,7 @@ export interface KeySetState {
   readonly attemptedAt?: number
 }
 
+/** Source of the gauges. */
 export interface StateSource {
   /** Returns all counts: the series of a kind that is missing is removed. */
   resources(): readonly KindCount[]

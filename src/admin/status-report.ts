@@ -34,12 +34,14 @@ export interface ReadProblem {
   readonly stays?: true
 }
 
+/** A resource and its conditions, as /status shows them. */
 export interface ReportedResource extends ReadResource {
   readonly conditions: readonly ReportedCondition[]
   /** Whether this is an HTTPRoute that anybody may use, because no policy decides who may. */
   readonly open?: true
 }
 
+/** A condition, as /status shows it. */
 export interface ReportedCondition extends Omit<Condition, 'ancestor'> {
   /** NAMESPACE/NAME of the Gateway; absent: the resource is not attached to any. */
   readonly ancestor?: string
@@ -53,6 +55,7 @@ export interface EnvoyReport {
   readonly types: readonly EnvoyTypeReport[]
 }
 
+/** The versions of one type of xDS resource at an Envoy. */
 export interface EnvoyTypeReport {
   readonly type: string
   /** Version last sent, last acknowledged and last rejected; absent: none yet. */
@@ -74,6 +77,7 @@ export interface RemoteReport {
   readonly error?: string
 }
 
+/** The content of /status. */
 export interface StatusReport {
   readonly ready: boolean
   /** Why Gatehouse is not ready; empty if it is. */

@@ -2,6 +2,7 @@
 
 import { Gauge, type Registry } from 'prom-client'
 
+/** Gauge of open ext_proc streams by type. */
 export class StreamCounts {
   /** Numbers by type; a type stays, at 0, when its last stream has ended. */
   readonly #open = new Map<string, number>()

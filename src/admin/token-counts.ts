@@ -10,6 +10,7 @@ export interface ReplyTokens {
   readonly outputTokens?: number | undefined
 }
 
+/** Name of the counter of tokens. */
 export const TOKENS_METRIC = 'gatehouse_llm_tokens_total'
 /** Maximum number of models of a route, in a process and in all processes together. */
 export const MAX_MODELS = 100
@@ -22,6 +23,7 @@ const UNKNOWN = 'unknown'
 /** The label of all models beyond that number. */
 export const OTHER_MODELS = 'other'
 
+/** Counter of the tokens of guarded LLM traffic. */
 export class TokenCounts {
   readonly #counter: Counter<'route' | 'model' | 'type'>
   /** Models that have series, by route. */

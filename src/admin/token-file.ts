@@ -3,6 +3,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 
+/** The token of the admin pages, read from its file. */
 export interface TokenFile {
   /** Whether an Authorization header carries the token. Rejects when the file cannot be read any more. */
   isGiven(authorization: string | undefined): Promise<boolean>

@@ -6,6 +6,7 @@ import { bootstrapJson, buildBootstrap } from '../xds/bootstrap/bootstrap.js'
 import { EVERY_GATEWAY } from '../xds/translator/xds-resources.js'
 import type { CommandIo, ExitCode } from './command-io.js'
 
+/** Runs `gatehouse bootstrap`. */
 export function bootstrap(settings: Settings, io: CommandIo): Promise<ExitCode> {
   const { gateway, connect, grpc, envoyAdmin } = settings
   const nodeCluster = gateway === undefined ? EVERY_GATEWAY : `${gateway.namespace}/${gateway.name}`

@@ -19,6 +19,7 @@ import { idleNotes } from './idle-resources.js'
 import { type Offline, translateOffline } from './offline.js'
 import { documentName, uncheckedLines } from './unchecked.js'
 
+/** Runs `gatehouse check`. */
 export async function check(settings: Settings, io: CommandIo): Promise<ExitCode> {
   const translated = await translateOffline(
     settings,
@@ -29,11 +30,13 @@ export async function check(settings: Settings, io: CommandIo): Promise<ExitCode
   return report.isGood ? 0 : 1
 }
 
+/** The result of `gatehouse check`. */
 export interface CheckReport {
   readonly isGood: boolean
   readonly text: string
 }
 
+/** Returns what is wrong with the resources, a line each. */
 export function reportCheck(
   { provider, translation, isMesh, isFetched = false }: Offline,
   { apiGroup, strict }: Pick<Settings, 'apiGroup' | 'strict'>,

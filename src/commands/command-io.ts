@@ -2,6 +2,7 @@
 
 import type { Logger } from '../logger.js'
 
+/** The outputs, logger and stop signal of a command. */
 export interface CommandIo {
   /** Writes to stdout; only for results. */
   readonly out: (text: string) => void

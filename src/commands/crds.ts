@@ -5,6 +5,7 @@ import { buildCrds } from '../resources/crd/crd.js'
 import type { Settings } from '../settings.js'
 import type { CommandIo, ExitCode } from './command-io.js'
 
+/** Runs `gatehouse crds`. */
 export function crds(settings: Settings, io: CommandIo): Promise<ExitCode> {
   const documents = buildCrds(settings.apiGroup).map((crd) =>
     stringify(crd, { lineWidth: 0, aliasDuplicateObjects: false }),

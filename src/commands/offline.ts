@@ -8,6 +8,7 @@ import { loadResources } from '../resources/files/load-resources.js'
 import type { ProviderState } from '../resources/kinds/resources.js'
 import type { Settings } from '../settings.js'
 
+/** Resource files and their translation. */
 export interface Offline {
   readonly provider: ProviderState
   readonly translation: Translation
@@ -17,6 +18,7 @@ export interface Offline {
   readonly isFetched?: boolean
 }
 
+/** Fetches the documents of identity providers once. */
 export type FetchWanted = (wanted: readonly WantedDocument[]) => Promise<RemoteState>
 
 /** fetchWanted: absent if the network is not used. */

@@ -5,6 +5,7 @@ import type { Settings } from '../settings.js'
 import { similarWord } from '../similar.js'
 import type { CommandIo, ExitCode } from './command-io.js'
 
+/** Runs `gatehouse schema`. */
 export function schema({ apiGroup, paths }: Settings, io: CommandIo): Promise<ExitCode> {
   const [wanted, more] = paths
   const kinds = editorKinds(apiGroup)

@@ -3,9 +3,11 @@
 import type { WantedDocument } from '../ir/remote-target.js'
 import type { Resources } from '../resources/kinds/resources.js'
 
+/** Returns the URL and the kind of a document, for messages. */
 export const documentName = ({ kind, targets }: WantedDocument): string =>
   `${targets[0]?.url ?? ''} (${kind === 'KeySet' ? 'key set' : 'discovery document'})`
 
+/** Returns a line for each thing that was not checked. */
 export const uncheckedLines = (
   { proxyPolicies }: Resources,
   wanted: readonly WantedDocument[],

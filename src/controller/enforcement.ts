@@ -21,9 +21,11 @@ export interface Enforcement {
   readonly message: string
 }
 
+/** The reasons of the condition Enforced. */
 export type EnforcementReason =
   'Enforced' | 'NotSupported' | 'NotApplied' | 'NotAccepted' | 'Bypassed' | 'NotProven'
 
+/** What decides whether a policy is enforced. */
 export interface EnforcementSources extends SuspectSources {
   /** Returns an object of the mesh as last received, by its key. */
   objectOf(key: string): JsonObject | undefined

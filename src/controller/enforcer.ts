@@ -12,6 +12,7 @@ import type { Prober } from './prober.js'
 import type { SuspectSources } from './suspects.js'
 import type { Wanted } from './wanted.js'
 
+/** What the enforcer needs. */
 export interface EnforcerDeps extends ProbeSources, Omit<SuspectSources, 'ofKind'> {
   readonly mirror: ObjectMirror
   readonly prober: Prober
@@ -23,6 +24,7 @@ export interface EnforcerDeps extends ProbeSources, Omit<SuspectSources, 'ofKind
   readonly onWarning: (message: string) => void
 }
 
+/** Keeps the enforcement of all policies up to date. */
 export class Enforcer {
   readonly #deps: EnforcerDeps
   #state: KeeperState<Wanted> | undefined

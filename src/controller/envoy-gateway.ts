@@ -38,6 +38,7 @@ const SHARED: ReadonlySet<string> = new Set([
   'ClientTrafficPolicy',
 ])
 
+/** Returns the export to Envoy Gateway. */
 export const envoyGatewayExport = (targets: ExportTargets): MeshExport => ({
   ofRoute: (route) => {
     const exported = exportEnvoyGateway([route], targets)

@@ -27,6 +27,7 @@ export const ISTIO_SUSPECTS: readonly MeshKind[] = [
   { group: 'security.istio.io', kind: 'AuthorizationPolicy', versions: ['v1', 'v1beta1'] },
 ]
 
+/** Returns the export to Istio. */
 export const istioExport = (targets: Pick<ExportTargets, 'gatehouse'>): MeshExport => ({
   ofRoute: (route) => {
     const exported = exportIstioRoute(route, targets)

@@ -14,5 +14,6 @@ export function objectsOf(object: JsonObject, name: string): readonly JsonObject
   return Array.isArray(value) ? (value as readonly Json[]).filter(isJsonObject) : []
 }
 
+/** Returns a member that is a string. */
 export const textOf = (value: Json | undefined): string | undefined =>
   typeof value === 'string' ? value : undefined

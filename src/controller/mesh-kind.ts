@@ -1,5 +1,6 @@
 // A kind of object that a mesh reads.
 
+/** A kind of object that a mesh reads. */
 export interface MeshKind {
   readonly group: string
   readonly kind: string

@@ -7,6 +7,7 @@ import { ISTIO_KINDS, ISTIO_SUSPECTS, istioExport } from './istio.js'
 import type { MeshKind } from './mesh-kind.js'
 import type { MeshExport } from './wanted.js'
 
+/** What the controller applies and reads in a mesh. */
 export interface MeshProfile {
   /** Kinds that are applied, in their order. */
   readonly kinds: readonly MeshKind[]
@@ -15,6 +16,7 @@ export interface MeshProfile {
   readonly exportTo: (targets: ExportTargets) => MeshExport
 }
 
+/** The profile of each mesh. */
 export const MESHES: Readonly<Record<Mesh, MeshProfile>> = {
   'envoy-gateway': { kinds: ENVOY_GATEWAY_KINDS, suspects: [], exportTo: envoyGatewayExport },
   istio: { kinds: ISTIO_KINDS, suspects: ISTIO_SUSPECTS, exportTo: istioExport },

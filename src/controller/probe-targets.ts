@@ -34,6 +34,7 @@ export interface ProbeSources {
   readonly hasOneKey: boolean
 }
 
+/** Returns the requests that probe a route. */
 export function probeTargets(
   route: MeshRoute,
   { gatewayOf, hasOneKey }: ProbeSources,

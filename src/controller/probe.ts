@@ -23,6 +23,7 @@ export type ProbeResult =
 
 const TIMEOUT_MS = 3_000
 
+/** What a probe needs. */
 export interface ProbeDeps {
   readonly signs: ProbeSigns
   /** Whoever writes a Gateway chooses the addresses that are probed. */

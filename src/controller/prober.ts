@@ -4,6 +4,7 @@ import { errorText } from '../errors.js'
 import type { ProbeResult } from './probe.js'
 import type { ProbeTarget } from './probe-targets.js'
 
+/** What the prober needs. */
 export interface ProberDeps {
   /** Never rejects. */
   readonly probe: (target: ProbeTarget, signal: AbortSignal) => Promise<ProbeResult>
@@ -39,6 +40,7 @@ interface Known {
   readonly provenAt?: number
 }
 
+/** Probes all targets again and again. */
 export class Prober {
   readonly #deps: ProberDeps
   readonly #ending = new AbortController()

@@ -6,6 +6,7 @@ import type { MeshRoute } from '../ir/mesh-route.js'
 import type { GatewayName } from '../ir/status.js'
 import { memberOf, objectsOf, textOf } from './json-members.js'
 
+/** What the search for suspects reads. */
 export interface SuspectSources {
   ofKind(kind: string): Iterable<readonly [string, JsonObject]>
   /** Kinds that may change what a Gateway does; empty: the mesh names the culprits itself. */

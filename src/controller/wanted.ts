@@ -24,6 +24,7 @@ export interface RouteNeeds {
   readonly needs: readonly WantedObject[]
 }
 
+/** The objects for all routes, and what each route needs. */
 export interface Wanted {
   readonly objects: ReadonlyMap<string, WantedManifestObject>
   readonly routes: readonly RouteNeeds[]

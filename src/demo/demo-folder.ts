@@ -9,6 +9,7 @@ import { type DemoValues, withValues } from './demo-resources.js'
 // Resolves to the same folder from src/demo and from dist/demo.
 const SOURCE = fileURLToPath(new URL('../../config/demo/', import.meta.url))
 
+/** Creates the folder of resources for a run of the demo. */
 export async function createDemoFolder(values: DemoValues): Promise<PrivateFolder> {
   const folder = await createPrivateFolder('demo')
   for (const file of await readdir(SOURCE)) {

@@ -6,8 +6,10 @@ import { CONFIG_PORTS } from './demo-parties.js'
 const CONFIG_HOST = '127.0.0.1'
 const CONFIG_API_GROUP = 'policy.gatehouse.dev'
 
+/** Name of a party whose port config/demo names. */
 export type PartyName = keyof typeof CONFIG_PORTS
 
+/** The values of a run that replace those of config/demo. */
 export interface DemoValues {
   readonly ports: Readonly<Record<PartyName, number>>
   /** Host on which clients reach the gateway, IPv6 without brackets. The other parties are at 127.0.0.1. */

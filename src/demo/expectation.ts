@@ -9,6 +9,7 @@ export class UnexpectedAnswer extends GatehouseError {
   override readonly name = 'UnexpectedAnswer'
 }
 
+/** Checks the status of an answer. @throws with what was asked for and the answer. */
 export function expectStatus(
   what: string,
   answer: { readonly status: number; readonly body: unknown },

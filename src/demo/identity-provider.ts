@@ -12,6 +12,7 @@ import { type ShapePaths, shapePaths } from './idp/shape.js'
 import { answersToken } from './idp/token-path.js'
 import { ownPackages, type ResolvePackage } from './party-packages.js'
 
+/** A running identity provider. */
 export interface IdentityProvider {
   /** Scheme, host and port. */
   readonly origin: string

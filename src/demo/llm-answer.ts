@@ -28,6 +28,7 @@ it. Were there a word that the webhook blocks, my answer would end right there w
 would have read that word. Were the webhook gone, the answer would end in the same way, unless the policy \
 says otherwise. I have no more to say, so the last of it comes now.`
 
+/** Returns the pieces of a streamed answer. */
 export function answerPieces(text: string): readonly string[] {
   const letters = [...text]
   return Array.from({ length: Math.ceil(letters.length / PIECE) }, (_, index) =>

@@ -6,12 +6,14 @@ import { MODEL } from './llm-chat.js'
 /** Time limit for the whole answer. */
 const TIMEOUT_MS = 20_000
 
+/** Returns the body of a chat request with one message. */
 export const chatWith = (content: string, isStream = false): object => ({
   model: MODEL,
   ...(isStream && { stream: true }),
   messages: [{ role: 'user', content }],
 })
 
+/** Sends a chat request. */
 export const openChat = (url: string, chat: object): Promise<Response> =>
   fetch(url, {
     method: 'POST',
@@ -20,12 +22,14 @@ export const openChat = (url: string, chat: object): Promise<Response> =>
     signal: AbortSignal.timeout(TIMEOUT_MS),
   })
 
+/** The status and body of an answer. */
 export interface ChatAnswer {
   readonly status: number
   /** Parsed JSON, or the text if it is not JSON. */
   readonly body: unknown
 }
 
+/** Reads an answer whole. */
 export async function readAnswer(response: Response): Promise<ChatAnswer> {
   const text = await response.text()
   return { status: response.status, body: parse(text) ?? text }

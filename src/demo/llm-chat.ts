@@ -1,10 +1,12 @@
 // Reads and writes OpenAI's chat completions for the demo's LLM server.
 
+/** Name of the only model. */
 export const MODEL = 'parrot'
 
 /** Creation time of the model and of all its answers, in seconds since the epoch. */
 const CREATED = 1_767_225_600
 
+/** What a chat request asks for. */
 export interface Asked {
   /** Text of the last message. */
   readonly prompt: string
@@ -37,6 +39,7 @@ function textOf(content: unknown): string {
   return parts.map((part) => (typeof part?.['text'] === 'string' ? part['text'] : '')).join('')
 }
 
+/** The answer to a request for the server's models. */
 export const modelList = {
   object: 'list',
   data: [{ id: MODEL, object: 'model', created: CREATED, owned_by: 'demo' }],
@@ -44,6 +47,7 @@ export const modelList = {
 
 const common = { id: 'chatcmpl-demo', created: CREATED, model: MODEL } as const
 
+/** Returns a chat completion. */
 export const completion = (content: string): object => ({
   ...common,
   object: 'chat.completion',
@@ -70,6 +74,7 @@ const chunk = (delta: object, finishReason: 'stop' | null = null): object => ({
   choices: [{ index: 0, delta, logprobs: null, finish_reason: finishReason }],
 })
 
+/** Returns the body of an error. */
 export const problem = (message: string): object => ({
   error: { message, type: 'invalid_request_error', param: null, code: null },
 })

@@ -8,6 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { answerPieces, longAnswer, shortAnswer } from './llm-answer.js'
 import { chunksOf, completion, modelList, problem, readChat } from './llm-chat.js'
 
+/** A running LLM server. */
 export interface LlmServer {
   readonly host: string
   readonly port: number
@@ -15,6 +16,7 @@ export interface LlmServer {
   close(): Promise<void>
 }
 
+/** What the LLM server is started with. */
 export interface LlmServerOptions {
   /** Port to listen on; 0 or absent for a free one. */
   readonly port?: number

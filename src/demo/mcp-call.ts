@@ -4,6 +4,7 @@
 const TIMEOUT_MS = 10_000
 const PROTOCOL_VERSION = '2025-11-25'
 
+/** An answer of an MCP server. */
 export interface McpAnswer {
   readonly status: number
   readonly headers: Headers
@@ -14,6 +15,7 @@ export interface McpAnswer {
 /** Sends one message, an object with "jsonrpc", to the MCP server. Rejects when there is no answer. */
 export type SendMessage = (message: object) => Promise<McpAnswer>
 
+/** Creates an MCP client. Returns a function that sends a message. */
 export function mcpClient(url: string, token?: string): SendMessage {
   const headers: Record<string, string> = {
     'content-type': 'application/json',
@@ -38,6 +40,7 @@ export function mcpClient(url: string, token?: string): SendMessage {
   }
 }
 
+/** The first message of a session. */
 export const INITIALIZE = {
   jsonrpc: '2.0',
   id: 1,
@@ -49,8 +52,10 @@ export const INITIALIZE = {
   },
 } as const
 
+/** The notification after the answer to the first message. */
 export const INITIALIZED = { jsonrpc: '2.0', method: 'notifications/initialized' } as const
 
+/** Returns a call of the tool "echo". */
 export const callEcho = (message: string): object => ({
   jsonrpc: '2.0',
   id: 2,

@@ -3,6 +3,7 @@
 import { ownPackages, type ResolvePackage } from './party-packages.js'
 import { type Program, startProgram } from './program.js'
 
+/** A running MCP server. */
 export type McpServer = Program
 
 /** Rejects when it does not start, e.g. because the port is in use. port: 0 or absent for a free one. */

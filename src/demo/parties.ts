@@ -9,6 +9,7 @@ import { startMcpServer } from './mcp-server.js'
 import type { ResolvePackage } from './party-packages.js'
 import type { Program } from './program.js'
 
+/** The running parties around the demo's gateway. */
 export interface Parties {
   readonly identityProvider: IdentityProvider
   readonly mcpServer: Program
@@ -25,6 +26,7 @@ export interface Model {
   isSpeaking(): boolean
 }
 
+/** A running party. */
 export interface Party {
   readonly port: number
   close(): Promise<void>

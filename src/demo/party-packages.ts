@@ -11,6 +11,7 @@ import { type CommandResult, type CommandTies, runCommand } from '../envoy/run-c
 /** Returns the path of a package's module. Throws when there is no such package. */
 export type ResolvePackage = (specifier: string) => string
 
+/** Where packages are looked for and installed. */
 export interface PartyPackagesOptions extends CommandTies {
   /** Environment variables; XDG_CACHE_HOME is read. */
   readonly environment: Readonly<Record<string, string | undefined>>

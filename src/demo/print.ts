@@ -1,5 +1,6 @@
 // Prints the demo's output as lines for a person, with colours only on a terminal.
 
+/** Prints the output of the demo. */
 export interface Print {
   line(text?: string): void
   heading(text: string): void
@@ -30,6 +31,7 @@ const NAME_WIDTH = 20
 /** Width of the lines of a long text, without their prefix. */
 const TEXT_WIDTH = 68
 
+/** Creates the printer. colour: whether the output has colours. */
 export function createPrint(write: (text: string) => void, colour: boolean): Print {
   const paint = (code: string, text: string): string =>
     colour ? `\u001b[${code}m${text}\u001b[0m` : text

@@ -3,6 +3,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 
+/** A running program. */
 export interface Program {
   readonly host: string
   readonly port: number
@@ -11,6 +12,7 @@ export interface Program {
   kill(): void
 }
 
+/** What a program is started with. */
 export interface ProgramStart {
   /** Name of the program in messages. */
   readonly name: string

@@ -9,6 +9,7 @@ const ANY_ADDRESS = ['0.0.0.0', '::']
 /** Enough for a demo's requests; with more, a client's open event stream would delay every Ctrl-C. */
 const DRAIN_MS = 1000
 
+/** Returns the address that the gateway listens on: loopback, unless the user gave one. */
 export const listenAddress = ({ given, listenAddress: wanted }: Settings): string =>
   given.has('listenAddress') ? wanted : LOOPBACK
 

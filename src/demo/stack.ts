@@ -17,6 +17,7 @@ import { findPartyPackages } from './party-packages.js'
 import { appSettings, gatewayAddress } from './stack-settings.js'
 import { untilServing } from './until-serving.js'
 
+/** The running demo. */
 export interface DemoStack {
   /** Origin of the gateway, for clients. */
   readonly origin: string
@@ -31,6 +32,7 @@ export interface DemoStack {
   ready(signal: AbortSignal): Promise<void>
 }
 
+/** What the demo is started with. */
 export interface DemoDeps {
   readonly logger: Logger
   /** Called with notes about slow steps. */

@@ -11,6 +11,7 @@ export interface Server {
   readonly registrationEndpoint: string
 }
 
+/** What a client has learned from the discovery documents. */
 export interface Discovered {
   readonly resource: string
   readonly scopes: readonly string[]
@@ -19,6 +20,7 @@ export interface Discovered {
 
 const TIMEOUT_MS = 10_000
 
+/** Runs the first part of the tour. */
 export async function discover(mcpUrl: string, print: Print): Promise<Discovered> {
   const metadataUrl = await challenge(mcpUrl, print)
   print.step('It reads about the protected resource (RFC 9728)')

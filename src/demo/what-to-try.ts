@@ -17,6 +17,7 @@ const ADDRESS_PROMPT = chatWith('I am bob@example.com')
 const STREAM_PROMPT = chatWith('I am bob@example.com', true)
 const WORD_PROMPT = chatWith('Is the password swordfish?')
 
+/** Prints where everything is, and commands to copy. */
 export function printWhatToTry(stack: DemoStack, print: Print): void {
   const { origin, folder, parties } = stack
   print.heading('It is all up:')

@@ -4,6 +4,7 @@ import { request, type RequestOptions } from 'node:http'
 
 const TIMEOUT_MS = 2_000
 
+/** An answer of Envoy's admin interface. */
 export interface AdminAnswer {
   readonly status: number
   readonly text: string

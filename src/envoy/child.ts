@@ -12,6 +12,7 @@ import type { Logger } from '../logger.js'
 import { EnvoyLog, LOG_FORMAT } from './log-lines.js'
 import { killGroup } from './process-group.js'
 
+/** What an Envoy is started with. */
 export interface EnvoyChildOptions {
   /** Result of findEnvoy(). */
   readonly envoyPath: string
@@ -28,6 +29,7 @@ export interface EnvoyChildOptions {
   readonly keep?: (child: ChildProcess) => void
 }
 
+/** How an Envoy ended. */
 export interface EnvoyExit {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
@@ -35,6 +37,7 @@ export interface EnvoyExit {
   readonly reason: string
 }
 
+/** A running Envoy. */
 export interface EnvoyChild {
   readonly pid: number
   /** Resolves when Envoy has ended, for whatever reason; never rejects. */

@@ -2,6 +2,7 @@
 
 import { GatehouseError } from '../errors.js'
 
+/** The error for a machine without a usable Envoy. */
 export class EnvoyNotFound extends GatehouseError {
   readonly code = 'envoy_not_found'
 

@@ -5,6 +5,7 @@ import { cacheFolder, installedEnvoy, installEnvoy } from './install-envoy.js'
 import type { CommandTies } from './run-command.js'
 import { formatVersion, judgeVersion, readVersion } from './version.js'
 
+/** Where an Envoy is looked for. */
 export interface FindEnvoyOptions extends CommandTies {
   /** Value of --envoy. */
   readonly explicit?: string

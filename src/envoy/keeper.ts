@@ -14,6 +14,7 @@ export interface Kept {
   readonly folders: readonly string[]
 }
 
+/** Ends child processes and removes folders when Gatehouse has ended. */
 export interface Keeper {
   /** Keeps the child until it has ended by itself. child: spawned with `detached`, thus leader of a process group. */
   keep(child: ChildProcess): void

@@ -48,6 +48,7 @@ const lastLine = (text: string): string =>
     .filter((line) => line !== '')
     .at(-1) ?? 'pip failed'
 
+/** Returns a sentence about the failure. stderr: the output of pip. */
 export function pipProblem(stderr: string): string {
   const cause = CAUSES.find(({ sign }) => sign.test(stderr))
   const sentence = cause?.sentence ?? `Envoy cannot be installed (${lastLine(stderr)}): try again,`

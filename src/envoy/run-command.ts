@@ -3,6 +3,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { killGroup } from './process-group.js'
 
+/** Exit code and output of a program. */
 export interface CommandResult {
   /** null: the program was ended by a signal or timed out. */
   readonly code: number | null

@@ -4,6 +4,7 @@ import { errorText } from '../errors.js'
 import { err, ok, type Result } from '../result.js'
 import { type CommandTies, runCommand } from './run-command.js'
 
+/** A version of Envoy. */
 export interface EnvoyVersion {
   readonly major: number
   readonly minor: number
@@ -20,6 +21,7 @@ const RECOMMENDED_MINOR = 40
 
 const VERSION_TIMEOUT_MS = 20_000
 
+/** Returns MAJOR.MINOR.PATCH. */
 export const formatVersion = ({ major, minor, patch }: EnvoyVersion): string =>
   `${major}.${minor}.${patch}`
 
@@ -47,6 +49,7 @@ export async function readVersion(
   }
 }
 
+/** Whether Gatehouse works with a version of Envoy. */
 export type Suitability =
   | { readonly type: 'good' }
   /** Envoy works; sentence names what speaks against it. */
@@ -56,6 +59,7 @@ export type Suitability =
 const atLeast = (version: EnvoyVersion, minor: number): boolean =>
   version.major > 1 || (version.major === 1 && version.minor >= minor)
 
+/** Judges a version by the oldest one that works and the oldest one that is recommended. */
 export function judgeVersion(version: EnvoyVersion): Suitability {
   const found = `Envoy ${formatVersion(version)}`
   if (!atLeast(version, OLDEST_MINOR))

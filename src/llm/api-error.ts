@@ -3,6 +3,7 @@
 import type { JsonObject } from '../ir/json.js'
 import type { LlmApi } from './text/api.js'
 
+/** An error of Gatehouse for a client. */
 export interface OwnError {
   /** HTTP status. */
   readonly status: number
@@ -26,6 +27,7 @@ export function apiError(api: LlmApi, error: OwnError): JsonObject {
   }
 }
 
+/** Returns the error as a body of OpenAI's API. */
 export const openAiError = ({ status, message, code, reason }: OwnError): JsonObject => ({
   error: {
     message,
@@ -36,6 +38,7 @@ export const openAiError = ({ status, message, code, reason }: OwnError): JsonOb
   },
 })
 
+/** Returns the error as a body of Anthropic's API. */
 export const anthropicError = ({ status, message, reason }: OwnError): JsonObject => ({
   type: 'error',
   error: { type: anthropicType(status), message, ...(reason !== undefined && { reason }) },

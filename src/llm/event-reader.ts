@@ -26,6 +26,7 @@ const PLAIN = /^[^"\\\x00-\x1f]+$/
 /** Channel of a choice's content. Nothing else of its event depends on that text, as long as there is one. */
 const CONTENT = /^\d+ content$/
 
+/** Reads the events of one streamed reply. */
 export class EventReader {
   private last: Pattern | undefined
 

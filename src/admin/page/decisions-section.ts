@@ -19,12 +19,14 @@ import {
 const PAGE_SIZE = 25
 const HEADS = ['When', 'Decision', 'Request', 'Route and rule', 'Caller', 'Explain'] as const
 
+/** What the section shows. */
 export interface DecisionsShown {
   /** Newest first; absent: the decision log is off. */
   readonly decisions?: readonly RecentDecision[]
   readonly explain: ExplainWhere
 }
 
+/** Returns the section of recent decisions. */
 export function decisionsSection(
   { decisions, explain }: DecisionsShown,
   query: PageQuery,

@@ -102,4 +102,5 @@ const PHONE = `
   td::before { content: attr(data-head); color: var(--dim); font-size: .8rem; }
 }`
 
+/** The style sheet of the page. */
 export const STYLE = `${COLOURS}${BASE}${FRAME}${SECTIONS}${PHONE}`

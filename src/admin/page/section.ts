@@ -26,6 +26,7 @@ export interface Section {
   readonly foot: Html
 }
 
+/** HTML without content. */
 export const NO_HTML = new Html('')
 
 /** Returns the HTML of a section. */
@@ -64,6 +65,7 @@ const SHAPES: Readonly<Record<Level, string>> = { bad: '▲', warn: '◆', good:
 export const mark = (level: Level, word: string): Html =>
   markup`<span class="mark ${level}"><span aria-hidden="true">${SHAPES[level]}</span> ${word}</span>`
 
+/** Returns a word as a chip without a colour. */
 export const plainChip = (word: string): Html => markup`<span class="chip">${word}</span>`
 
 /** Returns code that may break anywhere. */

@@ -19,6 +19,7 @@ const MAX_ROWS = 100
 
 const ENVOY_HEADS = ['Envoy', 'State', 'Acknowledged'] as const
 
+/** Returns the section of connected Envoys. */
 export function envoysSection(envoys: readonly EnvoyReport[], search: string): Section {
   const matches = searchTest(search)
   const matching = envoys.filter(({ node, cluster }) => matches(() => [node, cluster, 'envoy']))
@@ -75,6 +76,7 @@ function typeLine(state: EnvoyTypeReport): Html {
 
 const REMOTE_HEADS = ['What', 'URL', 'State', 'Fetched'] as const
 
+/** Returns the section of fetched documents. */
 export function remoteSection(documents: readonly RemoteReport[], search: string): Section {
   const matches = searchTest(search)
   const matching = documents.filter(({ kind, url, error }) =>

@@ -15,6 +15,7 @@ import { type Shape, shapeClaims, shapePaths, type User } from './shape.js'
 const DEFAULT_TOKEN_TTL = 3600
 const SCOPES = ['openid', 'profile', 'email'] as const
 
+/** The shape, users and clients of an identity provider. */
 export interface IdpConfig {
   readonly shape: Shape
   readonly users: readonly User[]
@@ -36,6 +37,7 @@ export interface IdpConfig {
   readonly keys?: readonly JWK[]
 }
 
+/** Returns the configuration of oidc-provider. */
 export function providerConfiguration(
   config: IdpConfig,
   issuer: string,
@@ -76,6 +78,7 @@ const SESSION_TTL = {
   Session: 86_400,
 }
 
+/** Returns the user of a name. */
 export const findUser = (config: IdpConfig, name: string | undefined): User | undefined =>
   config.users.find((user) => user.name === name)
 

@@ -4,6 +4,7 @@ import { createHash, randomBytes } from 'node:crypto'
 
 const MAX_REDIRECTS = 20
 
+/** What a login needs. */
 export interface LoginRequest {
   readonly authorizationEndpoint: string
   readonly tokenEndpoint: string

@@ -7,6 +7,7 @@ export interface User {
   readonly groups: readonly string[]
 }
 
+/** The URL shape and claims of an identity provider. */
 export type Shape =
   /** Application slug; aud is the client's id; the groups claim; no registration. */
   | { readonly type: 'IdpOne'; readonly slug: string }
@@ -31,6 +32,7 @@ export interface ShapePaths {
 /** Tenant in IdpTwo's tokens. */
 export const TENANT = 'T1'
 
+/** Returns the paths of a shape. */
 export function shapePaths(shape: Shape): ShapePaths {
   if (shape.type === 'IdpOne') {
     const mount = `/application/o/${shape.slug}`

@@ -13,6 +13,7 @@ import { formOf, type Holds, sweepObject } from '../text/sweep.js'
 const CALL: Readonly<Record<string, Holds>> = { args: 'jsonCall', partialArgs: 'inner' }
 const RESPONSE: Readonly<Record<string, Holds>> = { response: 'json', parts: 'result' }
 
+/** The form of contents. */
 export const CONTENTS = formOf({
   '': {
     ...{ parts: 'inner', text: 'text', inlineData: 'inner', inline_data: 'inner' },
@@ -53,6 +54,7 @@ export function* readContents(
   return parts.flat()
 }
 
+/** Reads a content. */
 export const sweepContent = (content: JsonObjectNode, at: At, out: FoundText[]): Work<void> =>
   sweepObject(content, 'content', at, CONTENTS, out, { skip: ROLE })
 

@@ -10,6 +10,7 @@ import type { At, FoundText, Source } from '../text/found-text.js'
 import { entriesOf, messageEntries, roleOf, sweepMessage } from '../text/message.js'
 import { formOf, sweepMember, sweepObject } from '../text/sweep.js'
 
+/** The form of messages and choices. */
 export const MESSAGES = formOf({
   '': {
     ...{ text: 'text', content: 'inner', refusal: 'text', reasoning: 'inner', transcript: 'text' },

@@ -23,6 +23,7 @@ const CALLED: Readonly<Record<string, Holds>> = {
   operation: 'call',
 }
 
+/** The form of items. */
 export const ITEMS = formOf({
   '': {
     ...{ text: 'text', content: 'inner', refusal: 'text', transcript: 'text', summary: 'inner' },
@@ -65,12 +66,14 @@ export function* readItems(node: JsonNode, name: string, at: At): Work<readonly 
   return parts.flat()
 }
 
+/** Whether an item is a message. */
 export function isMessageItem(item: JsonObjectNode): boolean {
   const type = present(member(item, 'type'))
   if (type === undefined) return present(member(item, 'role')) !== undefined
   return type.type === 'string' && type.value === 'message'
 }
 
+/** Reads an item. */
 export const sweepItem = (item: JsonObjectNode, at: At, out: FoundText[]): Work<void> =>
   sweepObject(item, 'item', at, ITEMS, out, { skip: isMessageItem(item) ? ROLE : undefined })
 

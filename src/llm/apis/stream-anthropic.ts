@@ -21,6 +21,7 @@ const EVENTS: ReadonlyMap<string, string> = new Map([
   ['ping', ''],
 ])
 
+/** Whether an event of this type belongs to Anthropic's messages API. */
 export const isMessageEvent = (type: string): boolean => EVENTS.has(type)
 
 /** type: one that isMessageEvent() accepts. */

@@ -10,6 +10,7 @@ const NOT_UTF8 = err('an event of the stream is not UTF-8')
 /** Maximum size of a buffer that is kept for the next frame, in bytes. */
 const KEPT = 64 * 1024
 
+/** Buffer of the frame that is being read. */
 export class FrameBytes {
   /** Grows by doubling, as a frame may arrive byte by byte. */
   private buffer: Uint8Array = Buffer.of()

@@ -6,6 +6,7 @@ import { Pace, PIECE, unitsOf, type Work } from '../../turns.js'
 import type { EventFrame, EventFrameReader, FrameSink, Reading } from './frame.js'
 import { FrameBytes } from './frame-bytes.js'
 
+/** Finds the ends of frames. */
 export interface FrameMarks {
   /** Returns where frames end in the next bytes, ascending. An error: the bytes are not such a stream. */
   ends(bytes: Uint8Array): Result<readonly number[], string>
@@ -13,6 +14,7 @@ export interface FrameMarks {
   frameOf(raw: string, pace: Pace): Work<Result<EventFrame, string>>
 }
 
+/** Cuts bytes into frames. */
 export class FrameCutter implements EventFrameReader {
   private readonly bytes: FrameBytes
 

@@ -16,6 +16,7 @@ export interface EventFrame {
   readonly around?: DataPlace
 }
 
+/** The text around the data of a frame. */
 export interface DataPlace {
   readonly before: string
   readonly after: string
@@ -29,6 +30,7 @@ export type Reading = Work<Result<undefined, string>>
 /** Takes the frames one by one. Its error ends the reading. */
 export type FrameSink = (frame: EventFrame, pace: Pace) => Reading
 
+/** Cuts a stream into frames. */
 export interface EventFrameReader {
   /** Passes on the frames that are complete. */
   push(bytes: Uint8Array, take: FrameSink): Reading

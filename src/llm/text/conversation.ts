@@ -13,6 +13,7 @@ import { base64Of } from './text-file.js'
  */
 export type EntryKind = 'text' | 'tool-call' | 'definition' | 'file'
 
+/** One text of a body. */
 export interface Entry {
   readonly kind: EntryKind
   readonly role: string
@@ -33,6 +34,7 @@ export interface Entry {
   readonly echoes?: readonly Span[]
 }
 
+/** A body and its texts. */
 export interface Conversation {
   readonly api: LlmApi
   readonly json: JsonText

@@ -7,13 +7,16 @@ import type { Work } from '../../turns.js'
 import { type At, below, foundJson, type FoundText, type Source } from './found-text.js'
 import { isWhole } from './stream-event.js'
 
+/** The texts of an event, and the channels that end with it. */
 export interface TextsAndEnds {
   readonly texts: readonly FoundText[]
   readonly ends: readonly string[]
 }
 
+/** An event without texts. */
 export const NOTHING: TextsAndEnds = { texts: [], ends: [] }
 
+/** Joins the results of several readers. */
 export const together = (all: readonly TextsAndEnds[]): TextsAndEnds => ({
   texts: all.flatMap(({ texts }) => texts),
   ends: all.flatMap(({ ends }) => ends),
@@ -33,8 +36,10 @@ export function eventTexts(
   return { texts, ends: [...new Set(whole.map(({ channel }) => channel))] }
 }
 
+/** Returns texts whose channels continue. */
 export const goingOn = (texts: readonly FoundText[]): TextsAndEnds => eventTexts(texts, () => true)
 
+/** Returns texts whose channels end. */
 export const whole = (texts: readonly FoundText[]): TextsAndEnds => eventTexts(texts, () => false)
 
 /** Maximum number of texts of a member that are shown, and asked about, separately; more are shown as its JSON. */
@@ -88,6 +93,7 @@ function memberOf(channel: string, { channel: around = '' }: At): string {
 export const repeated = (texts: readonly FoundText[]): readonly FoundText[] =>
   texts.map((text) => ({ ...text, isRepeat: true }))
 
+/** Returns the context in which a reader reads what is said in a channel. */
 export const spokenAt = (json: Source, channel: string, role = 'assistant'): At => ({
   json,
   role,

@@ -8,6 +8,7 @@ import { Pace, type Work } from '../../turns.js'
 import type { Piece } from './stream-event.js'
 import { textFileIn } from './text-file.js'
 
+/** A text as the readers find it. */
 export interface FoundText extends Piece {
   /** It repeats, as a whole, what its channel said. */
   readonly isRepeat?: boolean
@@ -29,11 +30,13 @@ export interface Inspects {
   readonly files: boolean
 }
 
+/** Neither tools nor files are shown. */
 export const INSPECTS_NEITHER: Inspects = { tools: false, files: false }
 
 /** Maximum number of values, more than any conversation has; each may become an entry for the webhooks. */
 const MOST_VALUES = 30_000
 
+/** Returns a body or an event to read. */
 export const sourceOf = (text: string, inspects = INSPECTS_NEITHER): Source => ({
   ...{ text, inspects },
   left: MOST_VALUES,
@@ -64,6 +67,7 @@ export const below = (at: At, word: string | number): At =>
     ? at
     : { ...at, channel: at.channel === '' ? String(word) : `${at.channel} ${word}` }
 
+/** Returns the text of a string. */
 export const foundText = (node: JsonStringNode, { channel = '', role }: At): FoundText => ({
   channel,
   kind: 'text',

@@ -61,6 +61,7 @@ const summary: Shape = {
   fits: (value) => /^(?:auto|concise|detailed|none)$/.test(value),
 }
 
+/** Name of a shape that the string of a setting must have. */
 export type ShapeName = keyof typeof SHAPES
 
 /** Whether a string has the shape of a setting. Takes time in proportion to the length. */
@@ -99,6 +100,7 @@ const LABELLED: ReadonlySet<string> = new Set(['metadata', 'labels'])
 /** Members of an error that identify what went wrong. */
 const OF_ERROR: ReadonlySet<string> = new Set(['code', 'domain', 'field', 'loc', 'param', 'reason'])
 
+/** Whether a member of an error is a setting. */
 export const isErrorSetting = (name: string, value: string, pace: Pace): Soon<boolean> =>
   (OF_ERROR.has(name) && isA(id, value)) || isSetting(name, value, '', pace)
 

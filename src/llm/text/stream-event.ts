@@ -41,6 +41,7 @@ export interface Repeat extends Omit<Piece, 'text'> {
   readonly text: string
 }
 
+/** The content of one event. */
 export interface StreamEvent {
   readonly api: LlmApi
   /** The event's data, without the tree, as it may be held for long. */

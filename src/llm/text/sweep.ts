@@ -40,6 +40,7 @@ export type Holds =
 /** An object's type, the name of the member that contains it, or '' for any → members → what they hold. */
 export type Form = ReadonlyMap<string, ReadonlyMap<string, Holds>>
 
+/** Creates a form from what the members of each owner hold. */
 export const formOf = (owners: Readonly<Record<string, Readonly<Record<string, Holds>>>>): Form =>
   new Map(
     Object.entries(owners).map(([owner, members]) => [owner, new Map(Object.entries(members))]),

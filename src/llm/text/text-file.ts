@@ -4,6 +4,7 @@ import type { JsonStringNode } from '../../json/members.js'
 import { type Pace, piecesOf, unitsOf, type Work } from '../../turns.js'
 import { decodeUtf8InTurns } from '../../utf8.js'
 
+/** A text file from a body. */
 export interface TextFile {
   readonly text: string
   /** Beginning of the data URL; "": there is none. */

@@ -18,6 +18,7 @@ export const ECHOES: ReadonlySet<string> = new Set([
   'completion_probabilities',
 ])
 
+/** A member that repeats the texts beside it. */
 export interface Echo {
   readonly name: string
   readonly node: JsonNode

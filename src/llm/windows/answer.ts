@@ -5,6 +5,7 @@ import type { SeenText } from './cut.js'
 import type { Release, TextEdit } from './held-text.js'
 import type { Place, Seen } from './known-places.js'
 
+/** The answer to a window. */
 export interface SeenAnswer extends SeenText {
   /** Offset of its start in the whole text. */
   readonly base: number
@@ -59,6 +60,7 @@ export const editsOf = (
       text: changed.slice(change.from, change.to),
     }))
 
+/** Returns the changes after a place, with offsets in the whole text. */
 export const changesFrom = (
   { base, changes }: SeenAnswer,
   from: number,

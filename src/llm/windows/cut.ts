@@ -13,12 +13,14 @@ const NEAR = 64
 /** Maximum length of a change that cannot contain a misread repetition, in characters. */
 const SHORT = 512
 
+/** A text that a webhook has seen, and the webhook's changes. */
 export interface SeenText {
   readonly original: string
   readonly changed: string
   readonly changes: readonly Change[]
 }
 
+/** How far from a match a text may be cut. */
 export interface Margins {
   /** Maximum length of a match, in characters. */
   readonly holdBack: number
@@ -28,6 +30,7 @@ export interface Margins {
   readonly beginning: number
 }
 
+/** A place where a text may be cut. */
 export interface Cut {
   /** An offset of the original; both texts agree there. */
   readonly at: number
@@ -35,6 +38,7 @@ export interface Cut {
   readonly to: number
 }
 
+/** A cut that no match crosses. */
 export interface CleanCut extends Cut {
   /** A better start of the next window, which no match crosses either: after white space, if there is any. */
   readonly next: Cut

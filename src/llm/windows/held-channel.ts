@@ -6,8 +6,10 @@ import type { HeldText, Release, TextEdit, WindowAnswer } from './held-text.js'
 import { createWholeText } from './whole-text.js'
 import { createWindowedText } from './windowed-text.js'
 
+/** Who says the text of a channel, and in what form. */
 export type Speaker = Pick<Piece, 'kind' | 'role' | 'form' | 'isJson'>
 
+/** One channel of a reply while it is held. */
 export interface HeldChannel {
   readonly speaker: Speaker
   /** The text to be shown; its push, end and answered are called only by the channel. */
@@ -30,6 +32,7 @@ export interface HeldChannel {
   readonly received: string | undefined
 }
 
+/** How the text of a channel is shown and held. */
 export interface ChannelForm {
   /** Maximum length of a match, in characters. */
   readonly holdBack: number
@@ -39,6 +42,7 @@ export interface ChannelForm {
   readonly mayKeep: (length: number) => boolean
 }
 
+/** Creates an empty channel. */
 export const createHeldChannel = (speaker: Speaker, form: ChannelForm): HeldChannel =>
   new Channel(speaker, form)
 

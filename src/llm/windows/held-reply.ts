@@ -7,6 +7,7 @@ import { endedBy, isWhole, rewriteEvent, type StreamEvent } from '../text/stream
 import type { HeldChannel } from './held-channel.js'
 import { MOST_CHANNELS, type PlacedPiece, ReplyChannels, type ReplyForm } from './reply-channels.js'
 
+/** A streamed reply while it is held. */
 export interface HeldReply {
   /** event: what the frame's data says; absent: nothing that is to be shown. */
   add(frame: EventFrame, event: StreamEvent | undefined, pace: Pace): Work<void>
@@ -51,6 +52,7 @@ interface Item {
   now?: string
 }
 
+/** Creates an empty reply. watch: sees what leaves. */
 export function createHeldReply(form: ReplyForm, watch?: Watch): HeldReply {
   return new HeldFrames(form, watch)
 }

@@ -3,6 +3,7 @@
 
 import type { Sliced } from './align.js'
 
+/** A change of a text. */
 export interface TextEdit {
   readonly start: number
   /** Equal to start for an insertion. */
@@ -10,6 +11,7 @@ export interface TextEdit {
   readonly text: string
 }
 
+/** What may leave of a text. */
 export interface Release {
   /** Text before this offset may leave, with edits that begin before it (at the end of the whole text, also at it). */
   readonly upTo: number
@@ -34,6 +36,7 @@ export interface WindowAnswer {
  */
 export type Due = 'no' | 'in-word' | 'yes' | 'at-once'
 
+/** One text of a reply while it is held. */
 export interface HeldText {
   /** Length of what the model has said so far. */
   readonly length: number

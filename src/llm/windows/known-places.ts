@@ -13,11 +13,13 @@ export interface Place {
 /** Minimum distance between the ends of windows that are kept. */
 const APART = 16
 
+/** A text, and what webhooks made of it. */
 export interface Seen {
   readonly original: string
   readonly changed: string
 }
 
+/** Places that are the same in both texts. */
 export class KnownPlaces {
   private places: readonly Place[] = []
   private changed = ''

@@ -4,6 +4,7 @@ import type { EntryKind } from '../text/conversation.js'
 import { endedBy, type Piece, type Repeat, type StreamEvent } from '../text/stream-event.js'
 import { createHeldChannel, type HeldChannel } from './held-channel.js'
 
+/** How the texts of a reply are shown and held. */
 export interface ReplyForm {
   /** The kinds of texts that are shown; the others pass. */
   readonly shows: ReadonlySet<EntryKind>
@@ -26,6 +27,7 @@ export const MOST_CHANNELS = 1024
 
 const NONE: ReadonlySet<string> = new Set()
 
+/** The texts of a reply by channel. */
 export class ReplyChannels {
   private readonly named = new Map<string, HeldChannel>()
   /** Repeats that are texts of their own, and texts whose name now belongs to another. */

@@ -6,6 +6,7 @@ import type { HeldChannel } from './held-channel.js'
 import type { LeavingEvent, Watch } from './held-reply.js'
 import { ReplyChannels, type ReplyForm } from './reply-channels.js'
 
+/** Collects the texts that have left, for webhooks of mode Async. */
 export class WatchedReply implements Watch {
   private readonly texts: ReplyChannels
 

@@ -3,6 +3,7 @@
 import type { Sliced } from './align.js'
 import type { HeldText, Release, WindowAnswer } from './held-text.js'
 
+/** Creates a text that is shown once, when it is complete. */
 export const createWholeText = (): HeldText => new WholeText()
 
 class WholeText implements HeldText {

@@ -6,6 +6,7 @@ import type { Client } from './client.js'
 import type { Parameters } from './parameters.js'
 import { isPermitted, isRegistered, isRelayRedirectUri } from './redirect-uri.js'
 
+/** A valid authorization request. */
 export interface AuthorizationRequest {
   readonly redirectUri: string
   readonly challenge: string

@@ -8,6 +8,7 @@ import { type JsonReply, parseRegistration, registrationRefused } from '../regis
 import { isPermitted, isRelayRedirectUri } from './redirect-uri.js'
 import type { Vault } from './vault.js'
 
+/** A client of a relay. */
 export interface Client {
   readonly id: string
   /** Self-declared name, if any. */

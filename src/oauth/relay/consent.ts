@@ -6,10 +6,12 @@ import type { Relay } from '../../ir/relay.js'
 import { type Client, hashOfText } from './client.js'
 import type { Vault } from './vault.js'
 
+/** How long a consent is valid, in seconds. */
 export const CONSENT_SECONDS = 30 * 86_400
 /** Maximum length of the value, as a cookie has 4 KiB; the oldest consents are dropped first. */
 const MAX_SEALED = 3900
 
+/** What a user has consented to. */
 export interface Consented {
   readonly client: Client
   readonly redirectUri: string

@@ -6,6 +6,7 @@ import { RELAY_COOKIE } from '../../ir/names.js'
 const nameOf = (isSecure: boolean, name: string): string =>
   `${isSecure ? '__Host-' : ''}${RELAY_COOKIE}${name}`
 
+/** A cookie of a relay. */
 export interface Cookie {
   readonly name: string
   /** Value, in base64url. */

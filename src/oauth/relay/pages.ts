@@ -4,6 +4,7 @@ import type { Relay } from '../../ir/relay.js'
 import type { Client } from './client.js'
 import { hostOf, isLoopbackUri } from './redirect-uri.js'
 
+/** What the consent page shows. */
 export interface ConsentPage {
   readonly relay: Relay
   readonly client: Client
@@ -41,6 +42,7 @@ ${warning}${asked}
   )
 }
 
+/** Returns the page for a login that cannot go on. */
 export const errorPage = (sentence: string): string =>
   page('The login cannot go on', `<p>${shown(sentence)}</p>`)
 

@@ -1,5 +1,6 @@
 // Reads the parameters of a query or a form, none of which may be repeated (RFC 6749 section 3.1).
 
+/** Parameters by name. */
 export type Parameters = ReadonlyMap<string, string>
 
 const MAX_PARAMETERS = 64
@@ -11,6 +12,7 @@ export interface Repeated {
   readonly others: Parameters
 }
 
+/** Reads the parameters of a query or a form. */
 export function readParameters(text: string): Parameters | Repeated {
   if (hasTooMany(text)) return { repeated: '', others: new Map() }
   const all = new Map<string, string>()

@@ -30,6 +30,7 @@ export interface Grant {
   readonly scopes: string
 }
 
+/** A grant that an authorization code stands for. */
 export interface CodeGrant extends Grant {
   readonly redirectUri: string
   readonly challenge: string
@@ -59,6 +60,7 @@ export const sealLogin = (
     exp: inSeconds(now, LOGIN_SECONDS),
   })
 
+/** Opens a state that the provider returned. undefined: not one of this relay, or expired. */
 export function openLogin(vault: Vault, sealed: string, now: number): Login | undefined {
   const read = textsOf(vault.open('state', sealed, now))
   if (read === undefined) return undefined
@@ -69,6 +71,7 @@ export function openLogin(vault: Vault, sealed: string, now: number): Login | un
   }
 }
 
+/** Seals an authorization code, which is valid for a short time. */
 export const sealCode = (vault: Vault, grant: CodeGrant, now: number): string =>
   vault.seal('code', {
     ...textsOfGrant(grant),
@@ -77,6 +80,7 @@ export const sealCode = (vault: Vault, grant: CodeGrant, now: number): string =>
     exp: inSeconds(now, CODE_SECONDS),
   })
 
+/** Opens an authorization code. undefined: not one of this relay, or expired. */
 export function openCode(vault: Vault, sealed: string, now: number): CodeGrant | undefined {
   const read = textsOf(vault.open('code', sealed, now))
   return read && { ...grantOf(read), redirectUri: read['u'] ?? '', challenge: read['q'] ?? '' }
@@ -86,6 +90,7 @@ export function openCode(vault: Vault, sealed: string, now: number): CodeGrant |
 export const sealRefresh = (vault: Vault, grant: Grant): string =>
   vault.seal('refresh', textsOfGrant(grant))
 
+/** Opens a refresh token. undefined: not one of this relay, or expired. */
 export function openRefresh(vault: Vault, sealed: string, now: number): Grant | undefined {
   const read = textsOf(vault.open('refresh', sealed, now))
   return read && grantOf(read)

@@ -11,8 +11,10 @@ import {
 import { isJsonObject, type JsonObject, parseJson } from '../../ir/json.js'
 import type { Relay } from '../../ir/relay.js'
 
+/** What a sealed or signed value is for; each purpose has a key of its own. */
 export type Purpose = 'client' | 'consent-form' | 'consent' | 'state' | 'code' | 'refresh'
 
+/** Seals and opens the values of a relay. */
 export interface Vault {
   /** Returns base64url. A member "exp" of value (seconds since the epoch) limits its validity. */
   seal(purpose: Purpose, value: JsonObject): string
@@ -25,6 +27,7 @@ export interface Vault {
   isSigned(purpose: Purpose, text: string, signature: string): boolean
 }
 
+/** What a vault needs. */
 export interface VaultDeps {
   /** Returns size unpredictable bytes. */
   random(size: number): Uint8Array
@@ -38,6 +41,7 @@ const MAX_SEALED = 24 * 1024
 
 type Binding = Pick<Relay, 'policy' | 'issuer' | 'providerIssuer' | 'sealingKeys'>
 
+/** Creates the vault of a relay. */
 export function createVault(relay: Binding, deps: VaultDeps): Vault {
   const materials = relay.sealingKeys.map((key) => Buffer.from(key, 'base64url'))
   const known = new Map<Purpose, readonly Buffer[]>()
