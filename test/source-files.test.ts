@@ -61,10 +61,15 @@ describe('tests', () => {
 })
 
 describe('benchmarks', () => {
-  test('import nothing of test/support', () => {
-    const wrong = filesOf('bench').filter((path) =>
-      /from '\.\.\/test\/support\//.test(readFileSync(path, 'utf8')),
+  test('import nothing of test but the start of an API server and of a replica', () => {
+    const shared = ['api-server.js', 'replica.js'].map(
+      (file) => `../test/kubernetes/support/${file}`,
     )
-    expect(wrong).toEqual([])
+    const imports = filesOf('bench').flatMap((path) =>
+      [...readFileSync(path, 'utf8').matchAll(/from '([^']*\/test\/[^']+)'/g)].map(
+        (match) => match[1] ?? '',
+      ),
+    )
+    expect(imports.toSorted()).toEqual(shared)
   })
 })
