@@ -21,10 +21,14 @@
 {{- if eq .Values.mesh "envoy-gateway" }}
 # What the Envoys of the mesh need: whether it is in force, and who else claims a route.
 - apiGroups: [gateway.envoyproxy.io]
-  resources: [backends, clienttrafficpolicies, securitypolicies, envoyextensionpolicies, backendtrafficpolicies]
+  resources: [clienttrafficpolicies, securitypolicies, envoyextensionpolicies, backendtrafficpolicies]
   verbs: [list, watch, create, patch, delete]
+# Gatehouse is a Service, so no Backend is ever made. Nothing is applied until it is known that there is none.
+- apiGroups: [gateway.envoyproxy.io]
+  resources: [backends]
+  verbs: [list, watch]
 - apiGroups: [gateway.networking.k8s.io]
-  resources: [httproutes, referencegrants, backendtlspolicies]
+  resources: [httproutes, referencegrants]
   verbs: [create, patch, delete]
 {{- end }}
 {{- if eq .Values.mesh "istio" }}
