@@ -23,12 +23,15 @@ export class ApplyRetries {
     return failure?.text === text && failure.until > performance.now() ? failure.problem : undefined
   }
 
-  /** Records a failure. The next pause is twice as long. */
-  failed(key: string, text: string, problem: string): void {
+  /**
+   * Records a failure. The next pause is twice as long.
+   * @param atLeast shortest pause that the API server asks for, in milliseconds.
+   */
+  failed(key: string, text: string, problem: string, atLeast = 0): void {
     const before = this.#failures.get(key)
     const isSame = before?.text === text
     const milliseconds = isSame ? Math.min(before.milliseconds * 2, LONGEST_PAUSE) : FIRST_PAUSE
-    const until = performance.now() + milliseconds
+    const until = performance.now() + Math.max(milliseconds, atLeast)
     this.#failures.set(key, { text, problem, milliseconds, until })
   }
 

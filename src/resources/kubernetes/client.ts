@@ -34,6 +34,8 @@ export class KubernetesError extends GatehouseError {
     message: string,
     /** The HTTP status; absent if there was no answer. */
     readonly status?: number,
+    /** Milliseconds after which the API server asks to be called again (429, 503); absent: it does not say. */
+    readonly retryAfterMs?: number,
   ) {
     super(message)
     this.name = 'KubernetesError'
@@ -90,8 +92,25 @@ async function callOnce({ config, server, agent }: Connection, call: Call): Prom
   const answer = await exchange(url, options, call.body)
   const json = parseJson(answer.body)
   if (answer.status >= 200 && answer.status < 300 && isJsonObject(json)) return json
-  throw new KubernetesError(describe(answer.status, json), answer.status)
+  throw new KubernetesError(
+    describe(answer.status, json),
+    answer.status,
+    retryAfterMs(answer.retryAfter),
+  )
 }
+
+/** Longest pause that the API server may ask for, in milliseconds. */
+const LONGEST_RETRY_AFTER = 60_000
+
+/** Reads the header Retry-After in seconds, the only form that the API server writes. */
+const retryAfterMs = (header: string | undefined): number | undefined =>
+  header !== undefined && /^\d{1,9}$/.test(header)
+    ? Math.min(Number(header) * 1000, LONGEST_RETRY_AFTER)
+    : undefined
+
+/** Returns the pause that the API server asks for, in milliseconds; 0: none. */
+export const pauseAskedFor = (error: unknown): number =>
+  error instanceof KubernetesError ? (error.retryAfterMs ?? 0) : 0
 
 /** JSON is YAML: an apply patch has no content type for JSON alone. */
 const contentTypeOf = (method: string): string =>
@@ -100,6 +119,7 @@ const contentTypeOf = (method: string): string =>
 interface Answer {
   readonly status: number
   readonly body: Uint8Array
+  readonly retryAfter: string | undefined
 }
 
 const exchange = (
@@ -120,7 +140,11 @@ const exchange = (
       })
       response.on('error', fail)
       response.on('end', () =>
-        resolve({ status: response.statusCode ?? 0, body: Buffer.concat(pieces) }),
+        resolve({
+          status: response.statusCode ?? 0,
+          body: Buffer.concat(pieces),
+          retryAfter: response.headers['retry-after'],
+        }),
       )
     })
     request.on('error', fail)

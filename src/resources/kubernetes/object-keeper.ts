@@ -7,6 +7,7 @@ import type { GatewayName } from '../../ir/status.js'
 import { runInTurns, type Work } from '../../turns.js'
 import { type Applier, metadataText } from './applier.js'
 import { ApplyRetries } from './apply-retries.js'
+import { pauseAskedFor } from './client.js'
 import type { ObjectMirror } from './mirror.js'
 import {
   contentOf,
@@ -179,7 +180,7 @@ export class ObjectKeeper<Input extends KeeperInput, Wanted extends WantedObject
       return problem
     } catch (error) {
       const problem = `${objectName(object)} cannot be applied: ${errorText(error)}`
-      this.#retries.failed(object.key, text, problem)
+      this.#retries.failed(object.key, text, problem, pauseAskedFor(error))
       onWarning(problem)
       return problem
     }
@@ -248,7 +249,7 @@ export class ObjectKeeper<Input extends KeeperInput, Wanted extends WantedObject
         this.#applied.delete(key)
       } catch (error) {
         const problem = `${kind} ${namespace}/${name} cannot be removed: ${errorText(error)}`
-        this.#retries.failed(key, REMOVAL, problem)
+        this.#retries.failed(key, REMOVAL, problem, pauseAskedFor(error))
         onWarning(problem)
       }
     })

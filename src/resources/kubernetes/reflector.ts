@@ -4,7 +4,7 @@
 import { type KubernetesObject, ListWatch, type Watch } from '@kubernetes/client-node'
 import type { JsonObject } from '../../ir/json.js'
 import type { Kind } from '../kinds/kinds.js'
-import { type KubernetesClient, KubernetesError } from './client.js'
+import { type KubernetesClient, KubernetesError, pauseAskedFor } from './client.js'
 import { findKindPath, type KindName, type KindPath, listPath, UnknownKindError } from './kinds.js'
 import { listAll } from './list.js'
 import { patientWatch } from './watch.js'
@@ -135,10 +135,13 @@ class RunningReflector implements Reflector {
     const isAbsent = this.#scope.kind.isOptional === true && error instanceof UnknownKindError
     if (isAbsent) this.#say(true, undefined)
     else this.#say(this.#isSynced || isAnswered, sentenceOf(error))
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined
-      void this.run()
-    }, this.#pause)
+    this.#timer = setTimeout(
+      () => {
+        this.#timer = undefined
+        void this.run()
+      },
+      Math.max(this.#pause, pauseAskedFor(error)),
+    )
     this.#pause = Math.min(this.#pause * 2, LONGEST_PAUSE)
   }
 }

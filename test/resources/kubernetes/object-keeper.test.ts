@@ -1,6 +1,6 @@
 // What keeps objects in the API server: calls that fail, hang or meet the object of another manager, and what is never written.
 
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import type { JsonObject } from '../../../src/ir/json.js'
 import type { Applier, ObjectName } from '../../../src/resources/kubernetes/applier.js'
 import { KubernetesError } from '../../../src/resources/kubernetes/client.js'
@@ -182,6 +182,27 @@ test('removals that fail are logged, do not keep the others, and are tried again
   )
   fails = false
   await eventually(() => expect(removed).toEqual(expect.arrayContaining(bad)))
+})
+
+test('calls again no sooner than a busy API server asks', async () => {
+  vi.useFakeTimers()
+  endings.push(() => Promise.resolve(void vi.useRealTimers()))
+  const applied: string[] = []
+  const { rounds, warnings, want } = startKeeper({
+    apply: ({ name }) => {
+      applied.push(name)
+      return applied.length === 1
+        ? Promise.reject(new KubernetesError('HTTP 429: too many requests', 429, 20_000))
+        : Promise.resolve(stored(name))
+    },
+  })
+  want(['new'])
+  await vi.advanceTimersByTimeAsync(19_000)
+  expect(applied).toEqual(['new'])
+  expect(warnings).toEqual(['Service shop/new cannot be applied: HTTP 429: too many requests'])
+  await vi.advanceTimersByTimeAsync(2_000)
+  expect(applied).toEqual(['new', 'new'])
+  expect(rounds.at(-1)?.problems.size).toBe(0)
 })
 
 test('applies nothing while kinds cannot be read, and says which', async () => {
