@@ -161,7 +161,8 @@ export const gatewaySpec = unimplemented(
           .record(z.string(), z.string())
           .optional()
           .meta({
-            description: 'Labels of the objects that Gatehouse creates for the Gateway.',
+            description:
+              'Labels of the objects that Gatehouse creates for the Gateway; with a prefix, of the Service alone.',
             example: { team: 'shop' },
             since: '0.2.0',
           }),
@@ -169,7 +170,8 @@ export const gatewaySpec = unimplemented(
           .record(z.string(), z.string())
           .optional()
           .meta({
-            description: 'Annotations of the objects that Gatehouse creates for the Gateway.',
+            description:
+              'Annotations of the objects that Gatehouse creates for the Gateway; with a prefix, of the Service alone.',
             example: { 'example.com/internal': 'yes' },
             since: '0.2.0',
           }),
