@@ -11,17 +11,12 @@ import { createProbeSigns } from '../probes/probe-signs.js'
 import type { Settings } from '../settings.js'
 import { runInTurns } from '../turns.js'
 import { KeySetQuestions } from '../workers/key-set-questions.js'
-import type {
-  FromWorker,
-  HandedListener,
-  TableChanges,
-  ToWorker,
-  WorkerStart,
-} from '../workers/messages.js'
+import type { FromWorker, HandedListener, ToWorker, WorkerStart } from '../workers/messages.js'
 import { PermitLines } from '../workers/permit-lines.js'
 import { createRelayedService, type RelayedService } from '../workers/relayed-service.js'
 import { COUNTERS_FD, openCounters } from '../workers/shared-counters.js'
 import { createWorkerTables, type WorkerTables } from '../workers/table-changes.js'
+import { TableQueue } from '../workers/table-queue.js'
 import { Exports } from './exports.js'
 import { startIdleCollection } from './idle-collection.js'
 import { isMeshController } from './mesh.js'
@@ -62,9 +57,7 @@ class RunningWorker implements Worker {
   readonly #metrics: ReturnType<typeof createMetrics>
   readonly #lines: PermitLines
   readonly #exports: Exports
-  readonly #parts: TableChanges[] = []
-  /** Changes of tables in progress, in order; undefined: none. Rejects on a bug, which ends the worker. */
-  #changing: Promise<void> | undefined
+  readonly #changes: TableQueue
   #servings: readonly SocketServing[] = []
   #ownAddresses: readonly string[] = []
   #probeSecret: Uint8Array | undefined
@@ -82,6 +75,10 @@ class RunningWorker implements Worker {
     this.#metrics = createMetrics(() => heldBytes.held())
     startIdleCollection(() => heldBytes.held())
     this.#tables = createWorkerTables({ ...settings, workers }, now)
+    this.#changes = new TableQueue({
+      change: (parts) => runInTurns(this.#tables.change(parts)),
+      onTaken: (sequence) => post({ type: 'taken', sequence }),
+    })
     this.#keySets = new KeySetQuestions(post)
     this.#lines = new PermitLines(workers, post)
     this.#relayed = relayed.map((one) =>
@@ -118,10 +115,12 @@ class RunningWorker implements Worker {
     const { post } = this.#deps
     switch (message.type) {
       case 'tables':
-        return this.#take(message)
+        return this.#changes.take(message)
       case 'forget':
-        this.#tables.forget(message.vanishedBy)
-        return this.#metrics.forgetRoutes(message.routes)
+        return this.#changes.afterTables(() => {
+          this.#tables.forget(message.vanishedBy)
+          this.#metrics.forgetRoutes(message.routes)
+        })
       case 'own-addresses':
         this.#ownAddresses = message.addresses
         return
@@ -130,11 +129,10 @@ class RunningWorker implements Worker {
         return
       case 'socket':
         // Tables that were sent before a socket are in force before it is served.
-        if (this.#changing === undefined) return this.#accept(message.listener, socket)
-        return void this.#changing.then(() => this.#accept(message.listener, socket))
+        return this.#changes.afterTables(() => this.#accept(message.listener, socket))
       case 'serving':
         // In order with tables: health follows what checks would answer.
-        return void this.tablesTaken().then(() => this.#setServing(message.serving))
+        return this.#changes.afterTables(() => this.#setServing(message.serving))
       case 'drain':
         return void this.#drain(message.timeoutMs)
       case 'ping':
@@ -145,7 +143,8 @@ class RunningWorker implements Worker {
         return post({ type: 'decisions', call: message.call, lines: this.#exports.recent.lines() })
       case 'refetched':
       case 'key-set-answers':
-        return this.#keySets.receive(message)
+        // A check that waited for fresh keys finds them in the tables that were sent before.
+        return this.#changes.afterTables(() => this.#keySets.receive(message))
       case 'permits-granted':
       case 'permits-recalled':
         return this.#lines.receive(message)
@@ -155,25 +154,11 @@ class RunningWorker implements Worker {
   }
 
   tablesTaken(): Promise<void> {
-    return this.#changing ?? Promise.resolve()
+    return this.#changes.taken()
   }
 
   #setServing(isServing: boolean): void {
     for (const serving of this.#servings) serving.setServing(isServing)
-  }
-
-  #take({ sequence, changes, isLast }: Extract<ToWorker, { readonly type: 'tables' }>): void {
-    this.#parts.push(changes)
-    if (!isLast) return
-    const parts = this.#parts.splice(0)
-    const before = this.#changing
-    const changing = (before ?? Promise.resolve())
-      .then(() => runInTurns(this.#tables.change(parts)))
-      .then(() => {
-        if (this.#changing === changing) this.#changing = undefined
-        this.#deps.post({ type: 'taken', sequence })
-      })
-    this.#changing = changing
   }
 
   #calls(
