@@ -286,8 +286,8 @@ function ruleStep(step: RuleStep, { entry, hide, isOffline }: StepContext): Expl
 
 /** Names a pooled rule by its policy: "NAMESPACE/NAME matchExpressions[0] (FILE:LINE)". */
 export function rulePlaceText({ authorization }: AuthzEntry, place: RulePlace): string {
-  const { policy, source, rule } = ruleOf(authorization, place)
+  const { policy, source, rule, ruleSource = source } = ruleOf(authorization, place)
   return policy === undefined
     ? `${place.list}[${String(place.index)}]`
-    : `${policy} ${rule ?? ''} (${source ?? ''})`
+    : `${policy} ${rule ?? ''} (${ruleSource ?? ''})`
 }

@@ -13,7 +13,7 @@ import {
 import type { Authorization } from '../ir/authorization.js'
 import type { AuthzEntry } from '../ir/authz-entry.js'
 import type { JsonObject } from '../ir/json.js'
-import type { PolicySource, RulePolicy } from '../ir/policy-source.js'
+import { type PolicySource, type RulePolicy, ruleSourceOf } from '../ir/policy-source.js'
 import type { RulePlace } from '../rules/judge.js'
 import { TRACEPARENT } from '../tracing.js'
 import { bearerToken } from './authorization-header.js'
@@ -144,6 +144,8 @@ function unverifiedClaims({ headers }: CheckRequest): JsonObject | undefined {
 export interface DecidingPlace extends Partial<PolicySource> {
   /** As the policy writes it, e.g. "matchExpressions[1]". */
   readonly rule?: string
+  /** FILE:LINE of the rule; absent: unknown. */
+  readonly ruleSource?: string
 }
 
 /** The rule that denies or allows the request, or else the policy that does. */
@@ -182,8 +184,15 @@ export function ruleOf(
   for (const each of authorization?.policies ?? []) {
     const count = countIn(each, list)
     if (left < count) {
-      const field = list === 'requiredScopes' ? list : 'matchExpressions'
-      return { policy: each.policy, source: each.source, rule: `${field}[${left}]` }
+      const isScopes = list === 'requiredScopes'
+      const rule = `${isScopes ? list : 'matchExpressions'}[${left}]`
+      const lines = isScopes ? each.scopeLines : each.ruleLines
+      return {
+        policy: each.policy,
+        source: each.source,
+        rule,
+        ...ruleSourceOf(each.source, lines?.[left]),
+      }
     }
     left -= count
   }

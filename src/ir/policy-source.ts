@@ -1,4 +1,4 @@
-// Types that name the ProxyPolicy behind a part of a table entry, for logs.
+// Names the ProxyPolicy and the line behind a part of a table entry, for logs.
 
 /** A ProxyPolicy and where it was read. */
 export interface PolicySource {
@@ -15,4 +15,18 @@ export interface RulePolicy extends PolicySource {
   readonly rules: number
   /** Number of its requiredScopes. */
   readonly scopes: number
+  /** Line of each of its matchExpressions, counted from the line of source; absent: unknown. */
+  readonly ruleLines?: readonly number[]
+  /** The same of its requiredScopes. */
+  readonly scopeLines?: readonly number[]
+}
+
+/** Returns ruleSource: FILE:LINE of a rule that is this many lines below the source of its policy. undefined: unknown. */
+export function ruleSourceOf(
+  source: string,
+  line: number | undefined,
+): { readonly ruleSource?: string } {
+  if (line === undefined) return {}
+  const end = source.lastIndexOf(':') + 1
+  return { ruleSource: `${source.slice(0, end)}${Number(source.slice(end)) + line}` }
 }

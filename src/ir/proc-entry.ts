@@ -134,6 +134,8 @@ export interface McpGuardAuditEntry {
 export interface Webhook {
   /** Its position in the policy's list; absent: as here. */
   readonly index?: number
+  /** Its line, counted from the line of the policy's source; absent: unknown. */
+  readonly line?: number
   /** Name of its Destination: the label in metrics and logs; webhooks of the same one share connections. */
   readonly backend: string
   /** The path is /request or /response unless a header :path says otherwise. */

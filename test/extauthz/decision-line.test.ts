@@ -97,18 +97,24 @@ const authorization: AuthzEntry['authorization'] = {
   allow: ['jwt.role == "admin"'],
   requiredScopes: [{ scopes: ['write'], impliedBy: [] }],
   policies: [
-    { policy: 'default/a', source: 'a.yaml:1', action: 'Deny', rules: 1, scopes: 0 },
-    { policy: 'default/b', source: 'b.yaml:2', action: 'Allow', rules: 1, scopes: 1 },
-    { policy: 'default/c', source: 'c.yaml:3', action: 'Deny', rules: 1, scopes: 0 },
+    { policy: 'default/a', source: 'kubernetes', action: 'Deny', rules: 1, scopes: 0 },
+    {
+      ...{ policy: 'default/b', source: 'b.yaml:2', action: 'Allow', rules: 1, scopes: 1 },
+      ...{ ruleLines: [5], scopeLines: [8] },
+    },
+    {
+      ...{ policy: 'default/c', source: 'c.yaml:3', action: 'Deny', rules: 1, scopes: 0 },
+      ruleLines: [11],
+    },
   ],
 }
 
 test.each([
-  ['PUT', 'admin', 'denied-by-rule', 'default/a', 'a.yaml:1', 'matchExpressions[0]'],
-  ['PATCH', 'admin', 'denied-by-rule', 'default/c', 'c.yaml:3', 'matchExpressions[0]'],
-  ['GET', 'guest', 'no-rule-allows', 'default/b', 'b.yaml:2', undefined],
-  ['GET', 'admin', 'insufficient-scope', 'default/b', 'b.yaml:2', 'requiredScopes[0]'],
-])('%s as %s: %s by %s', async (method, role, reason, name, source, rule) => {
+  ['PUT', 'admin', 'denied-by-rule', 'default/a', 'kubernetes', 'matchExpressions[0]', undefined],
+  ['PATCH', 'admin', 'denied-by-rule', 'default/c', 'c.yaml:3', 'matchExpressions[0]', 'c.yaml:14'],
+  ['GET', 'guest', 'no-rule-allows', 'default/b', 'b.yaml:2', undefined, undefined],
+  ['GET', 'admin', 'insufficient-scope', 'default/b', 'b.yaml:2', 'requiredScopes[0]', 'b.yaml:10'],
+])('%s as %s: %s by %s', async (method, role, reason, name, source, rule, ruleSource) => {
   const headers = [bearer(await sign(key, { role, groups: ['x', { y: 1 }] }))]
   const line = await lineOf(
     { jwt: guarded, authorization },
@@ -120,6 +126,7 @@ test.each([
     claims: { groups: ['x', '{"y":1}'] },
   })
   expect((line as { rule?: string }).rule).toBe(rule)
+  expect((line as { ruleSource?: string }).ruleSource).toBe(ruleSource)
 })
 
 const ALLOWING: AuthzEntry['authorization'] = {

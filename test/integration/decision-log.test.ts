@@ -1,5 +1,7 @@
 // Who was denied and why: the id in the client's response, and the log line with the same id.
 
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type Backend, startBackend } from '../support/backend.js'
 import { eventually } from '../support/eventually.js'
@@ -80,6 +82,13 @@ async function lineOf(stack: GuardedStack, answer: Answer): Promise<Record<strin
   })
 }
 
+/** FILE:LINE of the last line of the resources that matches. */
+function placeOf({ folder }: GuardedStack, pattern: RegExp): string {
+  const file = join(folder, 'resources.yaml')
+  const lines = readFileSync(file, 'utf8').split('\n')
+  return `${file}:${String(lines.findLastIndex((line) => pattern.test(line)) + 1)}`
+}
+
 async function call(stack: GuardedStack, path: string, claims?: object): Promise<Answer> {
   const traceparent = `00-${TRACE}-${'b'.repeat(16)}-01`
   const token = claims && bearer(await sign(key, claims))
@@ -108,6 +117,7 @@ test.each([1, 2])('%i processes: each refusal has a line with its request id', a
   expect(await lineOf(stack, denied)).toMatchObject({
     ...{ reason: 'denied-by-rule', policy: 'default/denied-0', rule: 'matchExpressions[1]' },
     ...{ sub: 'grace', verified: true, claims: { role: 'guest' } },
+    ruleSource: placeOf(stack, /^ +- jwt.role == "guest"$/),
   })
 
   const rejected = await stack.post('/guarded', chat('block this'))
@@ -115,6 +125,7 @@ test.each([1, 2])('%i processes: each refusal has a line with its request id', a
   expect(await lineOf(stack, rejected)).toMatchObject({
     ...{ msg: 'guardrail verdict', decision: 'deny', outcome: 'reject', phase: 'request' },
     ...{ route: 'default/guarded', policy: 'default/guarded', rule: 'promptGuard.request[0]' },
+    ruleSource: placeOf(stack, /^ +- webhook:$/),
     ...{ method: 'POST', path: '/guarded/v1/chat/completions' },
   })
   const unread = await stack.post('/guarded', '{"messages":')

@@ -106,7 +106,8 @@ ${tool === '' ? NO_HTML : markup`<div>tool ${code(tool)}</div>`}${id === '' ? NO
 
 function placeOf(fields: Fields): Html {
   const [route, policy] = [text(fields, 'route'), text(fields, 'policy')]
-  const rule = [text(fields, 'rule'), text(fields, 'source')].filter((part) => part !== '')
+  const source = text(fields, 'ruleSource') || text(fields, 'source')
+  const rule = [text(fields, 'rule'), source].filter((part) => part !== '')
   return markup`<a data-view href="${searchFor(route)}">${route}</a>${
     policy === ''
       ? NO_HTML

@@ -2,7 +2,7 @@
 
 import { compileValue, type ValueExpression } from '../../cel/value.js'
 import { memo } from '../../incremental/memo.js'
-import type { PolicySource } from '../../ir/policy-source.js'
+import { type PolicySource, ruleSourceOf } from '../../ir/policy-source.js'
 import type {
   GuardAuditEntry,
   GuardEntry,
@@ -47,7 +47,7 @@ export const inspectsOf = (webhooks: readonly CompiledWebhook[]): Inspects => ({
 /** A webhook with its compiled header expressions. */
 export interface CompiledWebhook {
   /** The policy that names the webhook, and the place in it; for logs. */
-  readonly place?: PolicySource & { readonly rule: string }
+  readonly place?: PolicySource & { readonly rule: string; readonly ruleSource?: string }
   readonly webhook: Webhook
   readonly headers: readonly CompiledHeader[]
   /** Host of its URL. */
@@ -116,7 +116,7 @@ const placed = (
   policy: PolicySource | undefined,
   rule: string,
 ): CompiledWebhook => ({
-  ...(policy && { place: { ...policy, rule } }),
+  ...(policy && { place: { ...policy, rule, ...ruleSourceOf(policy.source, webhook.line) } }),
   ...compileWebhook(webhook),
 })
 

@@ -69,8 +69,16 @@ function rulePolicy(policy: ProxyPolicy): readonly RulePolicy[] {
   const spec = policy.spec.traffic?.authorization
   if (spec === undefined) return []
   const { matchExpressions, requiredScopes = [] } = spec.policy
-  const counts = { rules: matchExpressions.length, scopes: requiredScopes.length }
-  return [{ policy: keyOf(policy), source: policy.source, action: spec.action, ...counts }]
+  const ruleLines = policy.lines?.['traffic.authorization.policy.matchExpressions']
+  const scopeLines = policy.lines?.['traffic.authorization.policy.requiredScopes']
+  return [
+    {
+      ...{ policy: keyOf(policy), source: policy.source, action: spec.action },
+      ...{ rules: matchExpressions.length, scopes: requiredScopes.length },
+      ...(ruleLines && { ruleLines }),
+      ...(scopeLines && { scopeLines }),
+    },
+  ]
 }
 
 const scopesEntry = ({

@@ -70,12 +70,13 @@ const UNATTACHED: WebhookLimits = { maxConnections: 0, keepAliveSeconds: 0 }
 
 function webhookOf(
   context: Context,
-  { spec, backend }: TranslatedWebhook,
+  { spec, backend, line }: TranslatedWebhook,
   path: string,
   limits: WebhookLimits = UNATTACHED,
 ): Webhook {
   const { requestTimeoutMs } = attachPolicies(context, backend.target)
   return {
+    ...(line !== undefined && { line }),
     backend: backend.destination.name,
     target: targetAt(connectionToBackend(backend), backend.authority, path),
     failureMode: spec.failureMode,

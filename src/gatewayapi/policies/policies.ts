@@ -77,11 +77,15 @@ export const translatePolicy = (context: Context, policy: ProxyPolicy): Translat
       spec === undefined
         ? undefined
         : translateJwt(own, { ...from, name: policy.metadata.name }, spec)
+    const { lines } = policy
     const guardSpec = backend?.ai?.promptGuard
-    const guard = guardSpec && translatePromptGuard(own, from, guardSpec, values)
+    const guard =
+      guardSpec &&
+      translatePromptGuard(own, from, { field: 'promptGuard', spec: guardSpec, lines }, values)
     const mcpGuardSpec = backend?.mcp?.guard
     const mcpGuard =
-      mcpGuardSpec && translatePromptGuard(own, from, mcpGuardSpec, values, 'mcp.guard')
+      mcpGuardSpec &&
+      translatePromptGuard(own, from, { field: 'mcp.guard', spec: mcpGuardSpec, lines }, values)
     const rules = traffic?.authorization && rulesOf(own, policy, traffic.authorization)
     return {
       key: keyOf(policy),

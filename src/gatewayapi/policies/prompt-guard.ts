@@ -1,6 +1,7 @@
 // Translates backend.ai.promptGuard and backend.mcp.guard into the webhooks that guard a route, or the reasons why they
 // cannot be called (decisions 24 and 26).
 
+import type { EntryLines } from '../../resources/kinds/entry-lines.js'
 import { FRAMING_HEADERS } from '../../resources/kinds/guard-webhooks.js'
 import type { ProxyPolicySpec } from '../../resources/kinds/proxy-policy.js'
 import { type Backend, resolveBackend } from '../backends/backends.js'
@@ -34,22 +35,39 @@ export interface TranslatedWebhook {
   readonly backend: Backend
   /** Position in the policy's list. */
   readonly index: number
+  /** Its line, counted from the first one of the policy; absent: unknown. */
+  readonly line?: number
   readonly isAudited: boolean
 }
+
+/** A guard as a policy writes it. */
+export interface WrittenGuard {
+  /** Name of the field in the messages. */
+  readonly field: keyof typeof FIELDS
+  readonly spec: PromptGuardSpec | McpGuardSpec
+  /** Lines of the policy's rules. */
+  readonly lines?: EntryLines | undefined
+}
+
+/** The fields in the policy's spec. */
+const FIELDS = { promptGuard: 'backend.ai.promptGuard', 'mcp.guard': 'backend.mcp.guard' } as const
 
 /** Translates the webhooks of a guard. */
 export function translatePromptGuard(
   context: Context,
   from: Referrer,
-  { request, response }: PromptGuardSpec | McpGuardSpec,
+  { field, spec: { request, response }, lines }: WrittenGuard,
   values: CheckedValues,
-  /** Name of the field in the messages. */
-  field = 'promptGuard',
 ): PromptGuard {
   const phases: Phases = { request, response }
+  const lineOf = (phase: keyof Phases, index: number): Pick<TranslatedWebhook, 'line'> => {
+    const line = lines?.[`${FIELDS[field]}.${phase}`]?.[index]
+    return line === undefined ? {} : { line }
+  }
   const found = (['request', 'response'] as const).flatMap((phase) =>
     phases[phase].map(({ webhook, mode }, index) => ({
       ...{ phase, index, isAudited: mode === 'Audit' },
+      ...lineOf(phase, index),
       spec: webhook,
       place: `${field}.${phase}[${index}].webhook`,
       backend: resolveBackend(context, from, webhook.backendRef),

@@ -2,6 +2,7 @@
 
 import type { Result } from '../../result.js'
 import { similarWord } from '../../similar.js'
+import type { EntryLines } from '../kinds/entry-lines.js'
 import type { Kind } from '../kinds/kinds.js'
 import { clusterMetadata, namespacedMetadata } from '../kinds/metadata.js'
 import type { Metadata, Problem, Resource, Resources } from '../kinds/resources.js'
@@ -41,7 +42,12 @@ export function decodeDocument(text: DocumentText, file: string, kinds: readonly
 
 /** Decodes an API server object with its apiVersion and kind. Never throws. source is the name that messages use. */
 export const decodeObject = (object: PlainMap, source: string, kinds: readonly Kind[]): Decoded =>
-  decodeValue(object, [], { kinds, sourceOf: () => source, positionOf: () => source })
+  decodeValue(object, [], {
+    kinds,
+    sourceOf: () => source,
+    positionOf: () => source,
+    linesOf: () => undefined,
+  })
 
 interface Context {
   readonly kinds: readonly Kind[]
@@ -49,6 +55,8 @@ interface Context {
   sourceOf(path: FieldPath): string
   /** The position of a finding: FILE:LINE:COLUMN, or "kubernetes". */
   positionOf(path: FieldPath, part: Finding['part']): string
+  /** The lines of the rules of a resource; undefined: it has none, or they are unknown. */
+  linesOf(path: FieldPath, kind: Kind): EntryLines | undefined
 }
 
 const contextOf = (file: string, kinds: readonly Kind[], parsed: ParsedDocument): Context => ({
@@ -57,6 +65,14 @@ const contextOf = (file: string, kinds: readonly Kind[], parsed: ParsedDocument)
   positionOf: (path, part) => {
     const { line, column } = parsed.positionOf(path, part)
     return `${file}:${line}:${column}`
+  },
+  linesOf: (path, { ruleLists = [] }) => {
+    const first = parsed.positionOf(path, 'value').line
+    const found = ruleLists.flatMap((list) => {
+      const lines = parsed.entryLines([...path, 'spec', ...list.split('.')])
+      return lines.length === 0 ? [] : [[list, lines.map((line) => line - first)] as const]
+    })
+    return found.length === 0 ? undefined : Object.fromEntries(found)
   },
 })
 
@@ -109,12 +125,14 @@ function decodeResource(value: PlainMap, path: FieldPath, kind: Kind, context: C
     )
     return { ...NOTHING, problems }
   }
+  const lines = context.linesOf(path, kind)
   const resource: Resource<unknown> = {
     apiVersion: String(value['apiVersion']),
     kind: kind.kind,
     metadata: metadata.value.value as Metadata,
     spec: body.value.value,
     source: context.sourceOf(path),
+    ...(lines && { lines }),
     unsupported: body.value.unsupported.map(formatPath),
   }
   const position = context.positionOf(path, 'value')

@@ -53,6 +53,8 @@ export interface ParsedDocument {
   readonly value: unknown
   /** Returns the position of a field's value ("key": of its key), or of the nearest enclosing node if it has none. */
   readonly positionOf: (path: FieldPath, part: 'key' | 'value') => Position
+  /** Returns the line of each entry of a list; none if there is no list, or an alias stands in its path. */
+  readonly entryLines: (path: FieldPath) => readonly number[]
 }
 
 /** Parses a document. Never throws: invalid YAML, or YAML built to exhaust resources, yields faults. */
@@ -92,7 +94,9 @@ export function parseYaml({
     const unfit = findUnfit(value, [])
     if (unfit !== undefined)
       return { ok: false, error: [{ message: unfit.message, ...positionOf(unfit.path, 'key') }] }
-    return { ok: true, value: { value, positionOf } }
+    const entryLines = (path: FieldPath) =>
+      entriesOf(document, path).map((entry) => at(rangeStart(entry) ?? 0).line)
+    return { ok: true, value: { value, positionOf, entryLines } }
   } catch (error) {
     // RangeError: stack overflow. ReferenceError: an alias without its anchor, or too many aliases.
     const message =
@@ -174,6 +178,12 @@ function offsetOf(document: Document, path: FieldPath, part: 'key' | 'value'): n
     node = found.value
   }
   return offset
+}
+
+/** Follows no alias: each would be looked for in the whole document. */
+function entriesOf(document: Document, path: FieldPath): readonly unknown[] {
+  const node = path.reduce<unknown>((inner, step) => child(inner, step)?.value, document.contents)
+  return isSeq(node) ? node.items : []
 }
 
 function child(

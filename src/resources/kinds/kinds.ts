@@ -4,6 +4,7 @@ import type { z } from 'zod'
 import { backendTlsPolicySpec } from './backend-tls-policy.js'
 import { configMapData, namespaceData, secretData } from './core.js'
 import { endpointSliceData } from './endpoint-slice.js'
+import { RULE_LISTS, type RuleList } from './entry-lines.js'
 import { GATEWAY_API_GROUP } from './fields.js'
 import { gatewaySpec } from './gateway.js'
 import { gatewayClassSpec } from './gateway-class.js'
@@ -28,13 +29,18 @@ export interface Kind {
   /** How unknown fields are treated. own: errors. gateway-api: unsupported, or errors if misspelt. lenient: ignored. */
   readonly strictness: 'own' | 'gateway-api' | 'lenient'
   readonly clusterScoped?: boolean
+  /** The lists whose entries' lines are kept; absent: none. */
+  readonly ruleLists?: readonly RuleList[]
   /** Set if an API server may lack the kind: there are then no such resources. */
   readonly isOptional?: true
 }
 
 /** Returns all kinds. apiGroup is {policy_api_group} of the specification. */
 export const kindsOf = (apiGroup: string): readonly Kind[] => [
-  own(apiGroup, 'ProxyPolicy', 'proxyPolicies', proxyPolicySpec),
+  {
+    ...own(apiGroup, 'ProxyPolicy', 'proxyPolicies', proxyPolicySpec),
+    ruleLists: RULE_LISTS,
+  },
   own(apiGroup, 'ProxyBackend', 'proxyBackends', proxyBackendSpec),
   own(apiGroup, 'ProxyParameters', 'proxyParameters', proxyParametersSpec),
   { ...gatewayApi('GatewayClass', 'gatewayClasses', gatewayClassSpec), clusterScoped: true },

@@ -4,6 +4,7 @@
 import type { BackendTlsPolicySpec } from './backend-tls-policy.js'
 import type { ConfigMapData, NamespaceData, SecretData } from './core.js'
 import type { EndpointSliceData } from './endpoint-slice.js'
+import type { EntryLines } from './entry-lines.js'
 import type { GatewaySpec } from './gateway.js'
 import type { GatewayClassSpec } from './gateway-class.js'
 import type { HttpRouteSpec } from './http-route.js'
@@ -22,6 +23,8 @@ export interface Resource<Spec> {
   readonly spec: Spec
   /** Where the resource was read: FILE:LINE, or "kubernetes". */
   readonly source: string
+  /** Lines of its rules; absent: it has none, or was not read from a file. */
+  readonly lines?: EntryLines
   /**
    * Paths of fields that its API defines and Gatehouse does not implement (decision 27), e.g.
    * "spec.rules[0].filters[1].requestMirror".

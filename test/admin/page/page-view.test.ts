@@ -114,13 +114,14 @@ test('a decision shows its reason, rule, what was expected, and whether the call
     decisions: [
       decision('0-0', {
         ...{ policy: 'default/p', rule: 'matchExpressions[1]', source: 'p.yaml:12' },
+        ruleSource: 'p.yaml:41',
         ...{ sub: 'alice', verified: false, tool: 'delete', leftOut: 3 },
         ...{ expected: { aud: ['mcp'] }, got: { aud: 'web' } },
       }),
     ],
   })
   const html = htmlOf(state, 'decisions')
-  for (const text of ['wrong-audience', 'default/p', 'matchExpressions[1] · p.yaml:12', 'alice'])
+  for (const text of ['wrong-audience', 'default/p', 'matchExpressions[1] · p.yaml:41', 'alice'])
     expect(html).toContain(text)
   for (const text of [
     'Not verified',
