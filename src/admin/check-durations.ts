@@ -1,4 +1,5 @@
-// Histogram of check durations in one array: the histogram of prom-client would allocate objects at every check.
+// Histograms of durations in one array for each series: those of prom-client would allocate objects at every check and
+// every call of a webhook.
 
 import type { Histogram, MetricObjectWithValues, MetricValue, Registry } from 'prom-client'
 
@@ -9,13 +10,18 @@ interface Description {
   readonly buckets: readonly number[]
 }
 
-/** Histogram of check durations. */
-export class CheckDurations {
+type Labels = Readonly<Record<string, string>>
+
+/** One series of a histogram. */
+class Series {
   /** Count for each bucket; the last one is for durations above all bounds. */
   private readonly counts: number[]
   private sum = 0
 
-  constructor(private readonly description: Description) {
+  constructor(
+    private readonly description: Description,
+    readonly labels: Labels,
+  ) {
     this.counts = Array<number>(description.buckets.length + 1).fill(0)
   }
 
@@ -27,31 +33,69 @@ export class CheckDurations {
     this.sum += seconds
   }
 
-  /** Registers an object with a name and get(): the registry uses nothing else. */
-  register(registry: Registry): void {
-    const { name } = this.description
-    const get = (): Promise<MetricObjectWithValues<MetricValue<string>>> =>
-      Promise.resolve(this.values())
-    registry.registerMetric({ name, get } as unknown as Histogram)
-  }
-
-  private values(): MetricObjectWithValues<MetricValue<string>> {
-    const { name, help, buckets } = this.description
+  values(): readonly object[] {
+    const { name, buckets } = this.description
+    const { labels } = this
     let count = 0
     const values = this.counts.map((own, index) => ({
       metricName: `${name}_bucket`,
-      labels: { le: buckets[index] ?? '+Inf' },
+      labels: { le: buckets[index] ?? '+Inf', ...labels },
       value: (count += own),
     }))
-    const total = { metricName: `${name}_count`, labels: {}, value: count }
-    const sum = { metricName: `${name}_sum`, labels: {}, value: this.sum }
-    const all = [...values, sum, total] as unknown as MetricValue<string>[]
-    return {
-      name,
-      help,
-      type: 'histogram',
-      aggregator: 'sum',
-      values: all,
-    } as unknown as MetricObjectWithValues<MetricValue<string>>
+    const sum = { metricName: `${name}_sum`, labels, value: this.sum }
+    return [...values, sum, { metricName: `${name}_count`, labels, value: count }]
+  }
+}
+
+/** Registers an object with a name and get(): the registry uses nothing else. */
+function registerSeries(
+  registry: Registry,
+  { name, help }: Description,
+  series: () => readonly Series[],
+): void {
+  const get = (): Promise<MetricObjectWithValues<MetricValue<string>>> =>
+    Promise.resolve({
+      ...{ name, help, type: 'histogram', aggregator: 'sum' },
+      values: series().flatMap((one) => one.values()),
+    } as unknown as MetricObjectWithValues<MetricValue<string>>)
+  registry.registerMetric({ name, get } as unknown as Histogram)
+}
+
+/** Histogram of check durations. */
+export class CheckDurations {
+  private readonly all: Series
+
+  constructor(private readonly description: Description) {
+    this.all = new Series(description, {})
+  }
+
+  observe(seconds: number): void {
+    this.all.observe(seconds)
+  }
+
+  register(registry: Registry): void {
+    registerSeries(registry, this.description, () => [this.all])
+  }
+}
+
+/** Durations of calls of webhooks, with the labels webhook and phase. */
+export class CallDurations {
+  /** Series by webhook, one for each phase. */
+  private readonly series = new Map<string, Series[]>()
+
+  constructor(private readonly description: Description) {}
+
+  observe(webhook: string, phase: string, seconds: number): void {
+    const known = this.series.get(webhook)
+    const series = known?.find(({ labels }) => labels['phase'] === phase)
+    if (series !== undefined) return series.observe(seconds)
+    const first = new Series(this.description, { webhook, phase })
+    first.observe(seconds)
+    if (known === undefined) this.series.set(webhook, [first])
+    else known.push(first)
+  }
+
+  register(registry: Registry): void {
+    registerSeries(registry, this.description, () => [...this.series.values()].flat())
   }
 }

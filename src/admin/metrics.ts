@@ -1,14 +1,15 @@
 // Prometheus metrics of all parts, under the names that the public interface fixes.
 
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client'
 import { type BudgetCounts, type BudgetReached, createBudgetCounts } from './budget-counts.js'
 import { CheckCounts } from './check-counts.js'
-import { CheckDurations } from './check-durations.js'
+import { CallDurations, CheckDurations } from './check-durations.js'
 import { mergedText, type MetricsJson, sumOf } from './merged-metrics.js'
 import { MergedModels } from './merged-models.js'
 import { createStateGauges, type StateSource } from './state-gauges.js'
 import { StreamCounts } from './stream-counts.js'
 import { type ReplyTokens, TokenCounts } from './token-counts.js'
+import { VerdictCounts, type VerdictLabels } from './verdict-counts.js'
 
 /** Counts checks. */
 export interface CheckCounters {
@@ -18,16 +19,6 @@ export interface CheckCounters {
   audited(route: string, decision: string, reason: string): void
   /** Removes the series of a route. */
   forget(route: string): void
-}
-
-interface VerdictLabels {
-  /** Name of its backend. */
-  readonly webhook: string
-  readonly phase: string
-  readonly outcome: string
-  /** Why there is no verdict; absent: there is one. */
-  readonly reason?: string
-  readonly mode?: 'audit'
 }
 
 /** Counts the verdicts of webhooks and the tokens of guarded replies. */
@@ -95,14 +86,15 @@ function createGuardrailMetrics(registers: Registry[], budgets: BudgetCounts): G
     help: 'Answers of guardrail webhooks, and what was done without one.',
     labelNames: ['webhook', 'phase', 'outcome', 'reason', 'mode'] as const,
     registers,
+    collect: () => counts.flush((labels, count) => verdicts.inc({ ...labels }, count)),
   })
-  const duration = new Histogram({
+  const counts = new VerdictCounts()
+  const duration = new CallDurations({
     name: 'gatehouse_guardrail_webhook_duration_seconds',
     help: 'Time from a call of a guardrail webhook to its verdict.',
-    labelNames: ['webhook', 'phase'] as const,
     buckets: WEBHOOK_BUCKETS,
-    registers,
   })
+  for (const registry of registers) duration.register(registry)
   const headerBudgets = new Counter({
     name: 'gatehouse_guardrail_header_budget_exceeded_total',
     help: 'Calls of guardrail webhooks without headers whose expressions went beyond their budget.',
@@ -119,8 +111,8 @@ function createGuardrailMetrics(registers: Registry[], budgets: BudgetCounts): G
     },
     verdict(labels, seconds) {
       budgets.call(labels.reason)
-      verdicts.inc({ ...labels })
-      duration.observe({ webhook: labels.webhook, phase: labels.phase }, seconds)
+      counts.add(labels)
+      duration.observe(labels.webhook, labels.phase, seconds)
     },
   }
 }

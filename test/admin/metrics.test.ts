@@ -153,6 +153,41 @@ test('what may be held is not multiplied by workers', async () => {
   expect(text).toContain('\ngatehouse_held_bytes_limit 100\n')
 })
 
+const VERDICTS = 'gatehouse_guardrail_verdicts_total'
+const DURATION = 'gatehouse_guardrail_webhook_duration_seconds'
+
+test('verdicts and their durations are counted by webhook and phase, over all scrapes and processes', async () => {
+  const [main, worker] = [createMetrics(), createMetrics()]
+  const allow = { webhook: 'default/w', phase: 'request', outcome: 'allow' } as const
+  const busy = { ...allow, phase: 'response', outcome: 'fail-open', reason: 'busy' } as const
+  const audited = { ...allow, mode: 'audit' } as const
+  main.guardrails.verdict(allow, 0.001)
+  main.guardrails.verdict(allow, 0.003)
+  main.guardrails.verdict(busy, 40)
+  expect(await seriesOf(main, VERDICTS)).toEqual([
+    `${VERDICTS}{webhook="default/w",phase="request",outcome="allow"} 2`,
+    `${VERDICTS}{webhook="default/w",phase="response",outcome="fail-open",reason="busy"} 1`,
+  ])
+  main.guardrails.verdict(allow, 0.001)
+  main.guardrails.verdict(audited, 0.001)
+  worker.guardrails.verdict(allow, 0.001)
+  const text = await main.text([await worker.json()])
+  const lines = text.split('\n').filter((line) => /^gatehouse_guardrail_[vw]/.test(line))
+  expect(lines).toEqual(
+    expect.arrayContaining([
+      `${VERDICTS}{webhook="default/w",phase="request",outcome="allow"} 4`,
+      `${VERDICTS}{webhook="default/w",phase="request",outcome="allow",mode="audit"} 1`,
+      `${DURATION}_bucket{le="0.001",webhook="default/w",phase="request"} 4`,
+      `${DURATION}_bucket{le="0.005",webhook="default/w",phase="request"} 5`,
+      `${DURATION}_bucket{le="+Inf",webhook="default/w",phase="request"} 5`,
+      `${DURATION}_count{webhook="default/w",phase="request"} 5`,
+      `${DURATION}_bucket{le="30",webhook="default/w",phase="response"} 0`,
+      `${DURATION}_count{webhook="default/w",phase="response"} 1`,
+      `${DURATION}_sum{webhook="default/w",phase="response"} 40`,
+    ]),
+  )
+})
+
 const TOKENS = 'gatehouse_llm_tokens_total'
 
 test('tokens are counted by route, model and type', async () => {
