@@ -40,7 +40,8 @@ export async function inspectRequest(
   deps: GuardDeps,
 ): Promise<RequestFinding> {
   const path = requestPath(attributes)
-  const read = await inTurns(readRequest(body.take(), path, inspectsOf(guard.request)), signal)
+  const bytes = body.take()
+  const read = await inTurns(readRequest(bytes, path, inspectsOf(guard.request)), signal)
   if (read === undefined) return { type: 'aborted' }
   if (!read.ok) return unreadableRequest(read.error, path)
   const conversation = read.value
@@ -58,6 +59,7 @@ export async function inspectRequest(
     deps,
   )
   if (inspected.type !== 'passed') return inspected
+  if (inspected.text === conversation.json.text) return { type: 'passed', body: bytes }
   const changed = await inTurns(encodeUtf8InTurns(inspected.text), signal)
   return changed === undefined ? { type: 'aborted' } : { type: 'passed', body: changed }
 }
