@@ -22,7 +22,7 @@ import { type TranslatedGateway, translateGateway } from './listeners/gateways.j
 import { checkExpressions } from './policies/policies.js'
 import { buildGateways, certificatesOf } from './routes/ir-listeners.js'
 import { createPlacements, type Placements } from './routes/placements.js'
-import { relayHostsOf } from './routes/relay-cookies.js'
+import { createRelayCookies, type RelayCookies } from './routes/relay-cookies.js'
 import {
   type AttachedRoutes,
   type RouteChunk,
@@ -68,8 +68,10 @@ export interface Translator {
 /** Creates a translator that has translated nothing yet. */
 export function createTranslator(options: TranslatorOptions): Translator {
   const queries = createQueryEngine()
+  const keyed = createKeyedMemo()
   const kept: Kept = {
-    memo: createKeyedMemo(),
+    memo: keyed,
+    relayCookies: createRelayCookies(keyed),
     policies: [],
     lists: createLists(),
     placements: createPlacements(),
@@ -99,6 +101,7 @@ const NO_NAMES: NameState = new Map()
 /** State kept between revisions, besides the results of queries. */
 interface Kept {
   readonly memo: KeyedMemo
+  readonly relayCookies: RelayCookies
   /** The policies whose expressions were checked. */
   policies: Resources['proxyPolicies']
   readonly lists: ReturnType<typeof createLists>
@@ -165,7 +168,7 @@ function ownGateway(context: Context, key: string): readonly TranslatedGateway[]
 }
 
 function* buildIr(
-  { memo, lists, placements }: Kept,
+  { memo, relayCookies, lists, placements }: Kept,
   gateways: readonly TranslatedGateway[],
   chunks: readonly RouteChunk[],
 ): Work<Ir> {
@@ -173,7 +176,8 @@ function* buildIr(
   return {
     gateways: yield* buildGateways(memo, gateways, {
       placed: placements,
-      relayHosts: relayHostsOf(chunks),
+      relayCookies,
+      relayHosts: relayCookies.relayHosts(chunks),
     }),
     destinations: yield* lists.destinations(chunks.map(({ destinations }) => destinations)),
     certificates: yield* lists.certificates([certificatesOf(gateways)]),

@@ -9,11 +9,12 @@ import type { TranslatedGateway } from '../listeners/gateways.js'
 import type { TranslatedListener } from '../listeners/listeners.js'
 import { misdirectedDomains, misdirectedHosts, reservedDomains } from './listener-isolation.js'
 import type { Placements } from './placements.js'
-import { withCookieCopies } from './relay-cookies.js'
+import type { RelayCookies } from './relay-cookies.js'
 
-/** The routes of a revision. */
-export interface PlacedRoutes {
+/** The routes of a revision, and what is added for relays. */
+export interface RevisionRoutes {
   readonly placed: Placements
+  readonly relayCookies: RelayCookies
   /** Host names of relays. */
   readonly relayHosts: readonly string[]
 }
@@ -22,7 +23,7 @@ export interface PlacedRoutes {
 export function* buildGateways(
   memo: KeyedMemo,
   gateways: readonly TranslatedGateway[],
-  routes: PlacedRoutes,
+  routes: RevisionRoutes,
 ): Work<readonly Gateway[]> {
   const built = yield* mapWork(gateways, (gateway) => buildGateway(memo, gateway, routes))
   return memo.get('gateways', built, () => built)
@@ -40,7 +41,7 @@ export const certificatesOf = (gateways: readonly TranslatedGateway[]): readonly
 function* buildGateway(
   memo: KeyedMemo,
   { key, gateway, listeners }: TranslatedGateway,
-  routes: PlacedRoutes,
+  routes: RevisionRoutes,
 ): Work<Gateway> {
   const programmed = listeners.filter(({ isProgrammed }) => isProgrammed)
   const ports = [...new Set(programmed.map(({ spec }) => spec.port))].sort((a, b) => a - b)
@@ -62,7 +63,7 @@ function* buildListener(
   gateway: { readonly namespace: string; readonly name: string },
   port: number,
   listeners: readonly TranslatedListener[],
-  routes: PlacedRoutes,
+  routes: RevisionRoutes,
 ): Work<Listener> {
   const name = listenerName(gateway.namespace, gateway.name, port)
   // HTTP listeners of a port share one route configuration: Envoy distinguishes them by host alone.
@@ -73,7 +74,7 @@ function* buildListener(
   const chains = yield* mapWork(sorted, function* (listener): Work<FilterChain> {
     const { routeConfig } = listener
     const { own, misdirected } = yield* hostsOf(routeConfig, listeners, routes.placed)
-    const copied = yield* withCookieCopies(memo, routeConfig, own, routes.relayHosts)
+    const copied = yield* routes.relayCookies.withCopies(routeConfig, own, routes.relayHosts)
     return buildChain(memo, listener, { own: copied, misdirected })
   })
   return memo.get(`listener ${name}`, chains, () => ({ name, port, chains }))

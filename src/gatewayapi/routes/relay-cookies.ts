@@ -10,36 +10,49 @@ import type { Route, ValueMatch } from '../../ir/route.js'
 import { mapEach, type Work } from '../../turns.js'
 import type { RouteChunk } from './route-chunks.js'
 
-/** Returns the host names of the relays, sorted. Cookies know no ports. */
-export const relayHostsOf = (chunks: readonly RouteChunk[]): readonly string[] =>
-  [...new Set(chunks.flatMap(hostsOfChunk))].sort(compareText)
+/** Adds the copies; remembers those of unchanged routes. */
+export interface RelayCookies {
+  /** Returns the host names of the relays, sorted. Cookies know no ports. */
+  relayHosts(chunks: readonly RouteChunk[]): readonly string[]
+  /**
+   * Returns the virtual hosts of a route configuration, those that get a relay's requests with copies of their unchecked
+   * routes; the same list if there are none. hosts: with one domain each.
+   */
+  withCopies(
+    routeConfig: string,
+    hosts: readonly VirtualHost[],
+    relayHosts: readonly string[],
+  ): Work<readonly VirtualHost[]>
+}
 
-const hostsOfChunk = memo(({ proc }: RouteChunk): readonly string[] =>
+/** Creates the copies of a translator. kept: its memo, which keeps lists. */
+export function createRelayCookies(kept: KeyedMemo): RelayCookies {
+  const hostsOfChunk = memo(relayHostsOfChunk)
+  const copiedRoute = memo(withCopy)
+  const copiedHost = memoWork(function* (host: VirtualHost): Work<VirtualHost> {
+    const routes = yield* mapEach(host.routes, copiedRoute)
+    return { ...host, routes: routes.flat() }
+  })
+  return {
+    relayHosts: (chunks) => [...new Set(chunks.flatMap(hostsOfChunk))].sort(compareText),
+    *withCopies(routeConfig, hosts, relayHosts) {
+      if (relayHosts.length === 0) return hosts
+      const byDomain = new Map(hosts.map((host) => [host.domains[0] ?? '', host]))
+      const shared = new Set(relayHosts.flatMap((name) => hostServing(byDomain, name) ?? []))
+      if (shared.size === 0) return hosts
+      const copied: VirtualHost[] = []
+      for (const host of hosts) copied.push(shared.has(host) ? yield* copiedHost(host) : host)
+      return kept.get(`relay cookies ${routeConfig}`, copied, () => copied)
+    },
+  }
+}
+
+const relayHostsOfChunk = ({ proc }: RouteChunk): readonly string[] =>
   proc.flatMap((entry) =>
     entry.type === 'well-known' && entry.relay !== undefined
       ? [new URL(entry.relay.issuer).hostname]
       : [],
-  ),
-)
-
-/**
- * Returns the virtual hosts of a route configuration, those that get a relay's requests with copies of their unchecked
- * routes; the same list if there are none. hosts: with one domain each.
- */
-export function* withCookieCopies(
-  kept: KeyedMemo,
-  routeConfig: string,
-  hosts: readonly VirtualHost[],
-  relayHosts: readonly string[],
-): Work<readonly VirtualHost[]> {
-  if (relayHosts.length === 0) return hosts
-  const byDomain = new Map(hosts.map((host) => [host.domains[0] ?? '', host]))
-  const shared = new Set(relayHosts.flatMap((name) => hostServing(byDomain, name) ?? []))
-  if (shared.size === 0) return hosts
-  const copied: VirtualHost[] = []
-  for (const host of hosts) copied.push(shared.has(host) ? yield* withCopies(host) : host)
-  return kept.get(`relay cookies ${routeConfig}`, copied, () => copied)
-}
+  )
 
 /** Returns the virtual host that Envoy chooses: by the name, else by the longest wildcard. */
 function hostServing(
@@ -55,15 +68,9 @@ function hostServing(
   return undefined
 }
 
-const withCopies = memoWork(function* (host: VirtualHost): Work<VirtualHost> {
-  const routes = yield* mapEach(host.routes, copiedRoute)
-  return { ...host, routes: routes.flat() }
-})
-
 /** Returns the route, after its copy if it needs one. */
-const copiedRoute = memo((route: Route): readonly Route[] =>
-  reachesBackends(route) && !removesCookies(route) ? [copyOf(route), route] : [route],
-)
+const withCopy = (route: Route): readonly Route[] =>
+  reachesBackends(route) && !removesCookies(route) ? [copyOf(route), route] : [route]
 
 const reachesBackends = ({ action }: Route): boolean => action.type === 'forward'
 
