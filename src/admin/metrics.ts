@@ -9,7 +9,7 @@ import { MergedModels } from './merged-models.js'
 import { createStateGauges, type StateSource } from './state-gauges.js'
 import { StreamCounts } from './stream-counts.js'
 import { type ReplyTokens, TokenCounts } from './token-counts.js'
-import { VerdictCounts, type VerdictLabels } from './verdict-counts.js'
+import { type CountedVerdict, VerdictCounts } from './verdict-counts.js'
 
 /** Counts checks. */
 export interface CheckCounters {
@@ -23,7 +23,7 @@ export interface CheckCounters {
 
 /** Counts the verdicts of webhooks and the tokens of guarded replies. */
 export interface GuardrailMetrics {
-  verdict(labels: VerdictLabels, seconds: number): void
+  verdict(labels: CountedVerdict, seconds: number): void
   headerBudgetExceeded(webhook: string): void
   /** Counts the tokens that a reply says were used. */
   tokens(route: string, reply: ReplyTokens): void

@@ -2,7 +2,7 @@
 // every call.
 
 /** Labels of the counter. */
-export interface VerdictLabels {
+export interface CountedVerdict {
   /** Name of its backend. */
   readonly webhook: string
   readonly phase: string
@@ -13,7 +13,7 @@ export interface VerdictLabels {
 }
 
 interface Count {
-  readonly labels: VerdictLabels
+  readonly labels: CountedVerdict
   count: number
 }
 
@@ -22,7 +22,7 @@ export class VerdictCounts {
   /** Counts by webhook; each has few combinations of the other labels. */
   private readonly counts = new Map<string, Count[]>()
 
-  add(labels: VerdictLabels): void {
+  add(labels: CountedVerdict): void {
     const known = this.counts.get(labels.webhook)
     const same = known?.find((one) => isSame(one.labels, labels))
     if (same !== undefined) same.count += 1
@@ -31,7 +31,7 @@ export class VerdictCounts {
   }
 
   /** Hands over the counts since the last call. */
-  flush(take: (labels: VerdictLabels, count: number) => void): void {
+  flush(take: (labels: CountedVerdict, count: number) => void): void {
     for (const counts of this.counts.values())
       for (const one of counts) {
         if (one.count > 0) take(one.labels, one.count)
@@ -41,7 +41,7 @@ export class VerdictCounts {
 }
 
 /** Compares everything except the webhook. */
-const isSame = (one: VerdictLabels, other: VerdictLabels): boolean =>
+const isSame = (one: CountedVerdict, other: CountedVerdict): boolean =>
   one.outcome === other.outcome &&
   one.phase === other.phase &&
   one.reason === other.reason &&
