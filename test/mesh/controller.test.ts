@@ -54,6 +54,22 @@ const start = async (name: string, grpc = GRPC, closed = CLOSED): Promise<Replic
     ],
   })
 
+/** What the chart's roles lack: Gatehouse is at an address here, instead of behind a Service, and makes Backends of it. */
+function roleForBackends(user: string): readonly AnyObject[] {
+  const rbac = 'rbac.authorization.k8s.io'
+  const metadata = { name: `backends-${user}` }
+  const verbs = ['create', 'patch', 'delete']
+  const rules = [{ apiGroups: ['gateway.envoyproxy.io'], resources: ['backends'], verbs }]
+  const roleRef = { apiGroup: rbac, kind: 'ClusterRole', name: metadata.name }
+  const subjects = [{ apiGroup: rbac, kind: 'User', name: user }]
+  const role = { apiVersion: `${rbac}/v1`, kind: 'ClusterRole', metadata, rules }
+  const binding = {
+    ...{ apiVersion: role.apiVersion, kind: 'ClusterRoleBinding', metadata },
+    ...{ roleRef, subjects },
+  }
+  return [role, binding]
+}
+
 beforeAll(async () => {
   api = await startApiServer()
   await api.apply(...furtherDefinitions('GATEHOUSE_TEST_ENVOY_GATEWAY_DEFINITIONS'))
@@ -68,7 +84,7 @@ beforeAll(async () => {
       ...serviceTo('app', backend.port),
     ),
   )
-  await api.apply(...rolesFor('guest', { mesh: 'envoy-gateway' }))
+  await api.apply(...rolesFor('guest', { mesh: 'envoy-gateway' }), ...roleForBackends('guest'))
   mesh = await startEnvoyGateway(api)
   await answers('/public', 200)
   replica = await start('one')
