@@ -29,7 +29,10 @@ export interface Machine {
   close(): void
 }
 
-/** Creates the bridge in the network namespace of this process. Everything ends with this process. */
+/**
+ * Creates the bridge in the network namespace of this process. Programs and sandboxes end with this process; the bridge and
+ * the links of the pods end with `close`, as test files share the network namespace.
+ */
 export function createMachine(): Machine {
   ip('link', 'add', 'pods', 'type', 'bridge')
   ip('address', 'add', `${BRIDGE}/16`, 'dev', 'pods')
@@ -51,6 +54,7 @@ export function createMachine(): Machine {
     },
     close: () => {
       for (const sandbox of open) sandbox.close()
+      ip('link', 'delete', 'pods')
     },
   }
 }
@@ -90,6 +94,7 @@ async function createSandbox(name: string, address: string): Promise<Sandbox> {
     },
     close: () => {
       for (const { stdin } of children) stdin?.end()
+      ip('link', 'delete', name)
       pause.stdin.end()
     },
   }
