@@ -25,7 +25,7 @@ export const readRequest = (
   read(body, function* ({ root, text }) {
     const members = asObject(root, 'the body')
     const family = familyOfRequest(members, path)
-    const entries = yield* readMembers(members, family, sourceOf(text, inspects))
+    const entries = yield* readMembers(members, family, sourceOf(text, inspects, true))
     return [apiOfRequest(members, family, path), entries]
   })
 

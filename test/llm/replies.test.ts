@@ -179,6 +179,11 @@ describe('what is found', () => {
     ],
     ['a prompt that Gemini refused', { promptFeedback: { blockReason: 'SAFETY' } }, []],
     [
+      'why Gemini refused it',
+      { promptFeedback: { blockReason: 'OTHER', blockReasonMessage: 'You said b.' } },
+      ['assistant: You said b.'],
+    ],
+    [
       'embeddings',
       {
         object: 'list',

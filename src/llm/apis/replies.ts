@@ -24,7 +24,7 @@ export function* readMarked(
   json: Source,
 ): Work<readonly [LlmApi, readonly Entry[]]> {
   const node = member(body, mark) ?? body
-  const read = mark === 'content' ? [mark, 'role'] : [mark]
+  const read = mark === 'content' ? [mark, 'role'] : mark === 'promptFeedback' ? [] : [mark]
   const rest = yield* entriesOf(json, yield* besideIn(body, saidBy(json), read))
   switch (mark) {
     case 'choices':

@@ -3,18 +3,12 @@
 
 import type { JsonNode } from '../../json/json-node.js'
 import { asArray, asString, type JsonObjectNode, member, present } from '../../json/members.js'
-import { UnreadableForm } from '../../json/unreadable-form.js'
 import type { Work } from '../../turns.js'
 import type { Entry } from '../text/conversation.js'
 import type { At, FoundText, Source } from '../text/found-text.js'
 import { entriesOf } from '../text/message.js'
-import {
-  expectNoTokens,
-  expectPlainNames,
-  type Holds,
-  sweepMember,
-  UNKNOWN,
-} from '../text/sweep.js'
+import { expectPlainNames, type Holds, sweepMember, UNKNOWN } from '../text/sweep.js'
+import { expectNoTokens, expectReadable, isPrompt, ofVectors } from '../text/vectors.js'
 import { readContents } from './gemini.js'
 import { readBlocks, readMessages } from './messages.js'
 import { readItems, readKeptPrompt } from './responses-items.js'
@@ -115,7 +109,7 @@ export function* readMembers(
   family: Family,
   json: Source,
 ): Work<readonly Entry[]> {
-  expectNoVectors(body)
+  yield* expectNoVectors(body, json)
   yield* expectPlainNames(body, json)
   const known = FAMILIES[family]
   const parts: (readonly Entry[])[] = []
@@ -141,17 +135,10 @@ const isSilent = ({ type }: JsonNode): boolean =>
 const NUMBERS =
   /^(?:logit_bias|token_ids_logprob|(?:stop|allowed|bad|banned|eos|end|preserved|logprob|bootstrap)_\w+)$/
 
-/** Rejects prompts as vectors, tokens or, with Ollama, an earlier reply's context: nobody can tell what they say. */
-function expectNoVectors(body: JsonObjectNode): void {
-  for (const name of [
-    'prompt_embeds',
-    'prompt_token_ids',
-    'input_ids',
-    'input_embeds',
-    'context',
-  ]) {
-    const node = present(member(body, name))
-    if (node !== undefined && (node.type === 'array' || name === 'prompt_embeds'))
-      throw new UnreadableForm('a prompt is of vectors or tokens')
+/** Rejects prompts as vectors or tokens, and Ollama's context of an earlier reply. */
+function* expectNoVectors(body: JsonObjectNode, json: Source): Work<void> {
+  for (const [name, node] of body.members) {
+    if (isPrompt(name)) yield* expectReadable(name, node, json)
+    if (name === 'context' && node.type === 'array') throw ofVectors('prompt')
   }
 }

@@ -6,14 +6,8 @@ import type { Work } from '../../turns.js'
 import type { Entry } from '../text/conversation.js'
 import type { At, FoundText, Source } from '../text/found-text.js'
 import { entriesOf, messageEntries, roleOf } from '../text/message.js'
-import {
-  expectNoTokens,
-  expectPlainNames,
-  formOf,
-  type Holds,
-  sweepMember,
-  sweepObject,
-} from '../text/sweep.js'
+import { expectPlainNames, formOf, type Holds, sweepMember, sweepObject } from '../text/sweep.js'
+import { expectNoTokens } from '../text/vectors.js'
 
 const CALLED: Readonly<Record<string, Holds>> = {
   arguments: 'jsonCall',

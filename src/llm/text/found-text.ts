@@ -22,6 +22,8 @@ export interface Source {
   readonly pace: Pace
   /** Options for reading more than texts and tool calls. */
   readonly inspects: Inspects
+  /** Whether a model reads it, and with it the tokens and vectors that it holds. */
+  readonly isRequest: boolean
 }
 
 /** Whether a webhook asks for definitions of tools (inspectTools) and for text files (inspectFiles). */
@@ -37,8 +39,8 @@ export const INSPECTS_NEITHER: Inspects = { tools: false, files: false }
 const MOST_VALUES = 30_000
 
 /** Returns a body or an event to read. */
-export const sourceOf = (text: string, inspects = INSPECTS_NEITHER): Source => ({
-  ...{ text, inspects },
+export const sourceOf = (text: string, inspects = INSPECTS_NEITHER, isRequest = false): Source => ({
+  ...{ text, inspects, isRequest },
   left: MOST_VALUES,
   pace: new Pace(),
 })

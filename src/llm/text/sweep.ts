@@ -19,6 +19,7 @@ import {
 } from './found-text.js'
 import { isErrorSetting, isFile, isPlainName, isSetting } from './settings.js'
 import { addEchoes, type Echo, ECHOES } from './tokens.js'
+import { expectNoTokens, expectReadable, isPrompt } from './vectors.js'
 
 /**
  * inner: objects of the form. result: the same, from a tool. text: a string that is text, whatever it looks like.
@@ -92,6 +93,7 @@ export function* sweepObject(
   const echoes: Echo[] = []
   for (const [name, value] of object.members) {
     if (skip.has(name)) continue
+    if (at.json.isRequest && isPrompt(name)) yield* expectReadable(name, value, at.json)
     const isList = value.type === 'array' || value.type === 'object'
     if (isList && ECHOES.has(name)) echoes.push({ name, node: value })
     else if (isList || value.type === 'string') {
@@ -243,17 +245,6 @@ export function* sweepMember(
 
 const isText = ({ name, holds }: Member): boolean =>
   holds === 'text' || holds === 'texts' || (holds === 'inner' && name === 'content')
-
-/** @throws UnreadableForm for a list with numbers at any depth: nobody can tell what tokens or vectors say. */
-export function* expectNoTokens(node: JsonNode, json: Source): Work<void> {
-  if (json.pace.isDue()) yield
-  if (node.type !== 'array') return
-  if (node.isCut === true) throw new UnreadableForm('a text is of vectors or tokens')
-  for (const item of node.items) {
-    if (item.type === 'number') throw new UnreadableForm('a text is of vectors or tokens')
-    yield* expectNoTokens(item, json)
-  }
-}
 
 const isInspectedFile = ({ holds }: Member, { json }: At): boolean =>
   holds === 'file' && json.inspects.files
