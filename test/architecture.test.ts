@@ -205,12 +205,38 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     ...['snapshot', 'settings', 'admin', 'extauthz', 'extproc', 'extproc/stream', 'grpc', 'remote'],
     ...['ir', 'incremental', 'errors', 'logger', 'log-limit', 'turns'],
   ],
+  'app/memory': ['extproc/stream', 'admin', 'settings'],
+  'app/exports': ['telemetry', 'admin', 'settings', ...BASE],
+  'app/outbound': [
+    ...['gatewayapi/world', 'admin', 'settings', 'remote', 'addresses', 'incremental', 'ir'],
+    ...['logger', 'tracing'],
+  ],
+  'app/servers': [
+    ...['workers', 'admin', 'settings', 'snapshot', 'xds/server', 'extauthz', 'extproc'],
+    ...['extproc/webhook', 'extproc/stream', 'cel', 'probes', 'grpc', 'remote', ...BASE],
+  ],
+  'app/pipeline': [
+    ...['app/outbound', 'snapshot', 'settings', 'gatewayapi', 'xds/translator'],
+    ...['resources/decode', 'resources/kinds', 'incremental', 'ir', 'turns', 'ending', ...BASE],
+  ],
+  'app/cluster': [
+    ...['app/pipeline', 'app/outbound', 'settings', 'controller', 'provision', 'export'],
+    ...['gatewayapi/status', 'gatewayapi/routes', 'gatewayapi/world', 'resources/kubernetes'],
+    ...['resources/decode', 'resources/kinds', 'probes', 'incremental', 'ir', ...BASE],
+  ],
+  'app/report': [
+    ...['app/cluster', 'app/pipeline', 'app/servers', 'admin', 'settings', 'snapshot', 'explain'],
+    ...['xds/translator', 'resources/decode', 'resources/kinds', 'remote', 'incremental', 'ir'],
+    ...['turns', ...BASE],
+  ],
+  'app/run': ['app/servers', 'settings', 'envoy', 'xds/bootstrap', 'xds/translator', ...BASE],
   app: ['*'],
   'app.ts': ['*'],
   'demo/idp': [],
   demo: [
     'demo/idp',
     'app',
+    'app/run',
     'settings',
     'logger',
     'result',

@@ -14,24 +14,34 @@ import { createPublisher, type Publisher, type PublisherDeps } from '../snapshot
 import { timedSlices, type Work } from '../turns.js'
 import { WorkerPool } from '../workers/worker-pool.js'
 import { SnapshotCache } from '../xds/server/snapshot-cache.js'
-import type { XdsOptions } from '../xds/translator/xds-resources.js'
-import { createAdminSource } from './admin-source.js'
-import { Exports } from './exports.js'
-import { createHeapGrowth } from './heap-growth.js'
-import { defaultHeldBytes } from './held-bytes-default.js'
-import { createMeasures } from './measures.js'
-import { meshOf } from './mesh.js'
-import { createOutbound, type OutboundParts } from './outbound.js'
-import { createPipeline, type Pipeline, type PipelineDeps, type PipelineState } from './pipeline.js'
-import { createProblemLog } from './problem-log.js'
+import { Exports } from './exports/exports.js'
+import { createHeapGrowth } from './memory/heap-growth.js'
+import { defaultHeldBytes } from './memory/held-bytes-default.js'
+import { createMeasures } from './memory/measures.js'
+import { createOutbound, type OutboundParts } from './outbound/outbound.js'
+import { systemCaFile } from './outbound/system-ca-file.js'
+import { meshOf } from './pipeline/mesh.js'
+import {
+  createPipeline,
+  type Pipeline,
+  type PipelineDeps,
+  type PipelineState,
+} from './pipeline/pipeline.js'
+import { createProblemLog } from './pipeline/problem-log.js'
+import { xdsOptions } from './pipeline/xds-options.js'
 import { followRelayKeys, type RelayKeyOption } from './relay-keys.js'
-import { createResourcesReport, refusals, type ResourcesReport, unpublished } from './report.js'
-import { type GrpcListener, type Servers, startServers } from './servers.js'
-import { createAds, createCheckAndProcess, type KeySets, limitsOf } from './services.js'
-import type { FirstPublication } from './start-report.js'
-import { createStateSource, type MeshParts } from './state-source.js'
-import { ENVOY_CA_FILE, systemCaFile } from './system-ca-file.js'
-import { serveByWorkers } from './worker-servers.js'
+import { createAdminSource } from './report/admin-source.js'
+import {
+  createResourcesReport,
+  refusals,
+  type ResourcesReport,
+  unpublished,
+} from './report/report.js'
+import type { FirstPublication } from './report/start-report.js'
+import { createStateSource, type MeshParts } from './report/state-source.js'
+import { type GrpcListener, type Servers, startServers } from './servers/servers.js'
+import { createAds, createCheckAndProcess, type KeySets, limitsOf } from './servers/services.js'
+import { serveByWorkers } from './servers/worker-servers.js'
 
 /** The running parts behind the servers. */
 export interface Core {
@@ -234,20 +244,6 @@ function translatorOf(
     },
   }
 }
-
-const xdsOptions = (
-  { listenAddress, trustedHops, accessLog, otlp, traceSampling }: Settings,
-  ownEnvoy: boolean,
-  caFile: string,
-): XdsOptions => ({
-  listenAddress,
-  trustedHops,
-  systemCaFile: ownEnvoy ? caFile : ENVOY_CA_FILE,
-  accessLog,
-  ...(otlp !== undefined && { tracing: { otlp, sampling: traceSampling } }),
-  // Several Envoys on a machine need `serve`; two `run`s on one port would each get some of its requests.
-  exclusivePorts: ownEnvoy,
-})
 
 interface Published {
   readonly report: ResourcesReport

@@ -17,12 +17,12 @@ import { createRelayedService, type RelayedService } from '../workers/relayed-se
 import { COUNTERS_FD, openCounters } from '../workers/shared-counters.js'
 import { createWorkerTables, type WorkerTables } from '../workers/table-changes.js'
 import { TableQueue } from '../workers/table-queue.js'
-import { Exports } from './exports.js'
-import { startIdleCollection } from './idle-collection.js'
-import { isMeshController } from './mesh.js'
-import { createCalls } from './outbound.js'
-import { createCheckAndProcess, limitsOf } from './services.js'
-import { systemCaFile } from './system-ca-file.js'
+import { Exports } from './exports/exports.js'
+import { startIdleCollection } from './memory/idle-collection.js'
+import { createCalls } from './outbound/outbound.js'
+import { systemCaFile } from './outbound/system-ca-file.js'
+import { isMeshController } from './pipeline/mesh.js'
+import { createCheckAndProcess, limitsOf } from './servers/services.js'
 
 /** A started worker. */
 export interface Worker {

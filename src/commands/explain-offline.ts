@@ -1,7 +1,7 @@
 // Explains a request from files of resources, with keys from files or fetched from their providers.
 
 import { readFile } from 'node:fs/promises'
-import { meshOf } from '../app/mesh.js'
+import { meshOf } from '../app/pipeline/mesh.js'
 import { errorText } from '../errors.js'
 import { explain, type ExplainModel, keySetsFor } from '../explain/explain.js'
 import type { ExplainRequest } from '../explain/explain-request.js'

@@ -1,7 +1,7 @@
 // gatehouse translate --for envoy-gateway and istio: prints the manifests that make a mesh's Envoys ask Gatehouse, as YAML.
 
 import { randomBytes } from 'node:crypto'
-import { targetsOf } from '../app/export-targets.js'
+import { targetsOf } from '../app/cluster/export-targets.js'
 import { exportEnvoyGateway } from '../export/envoy-gateway/export.js'
 import { exportIstio } from '../export/istio/export.js'
 import { type ExportProblem, manifestText } from '../export/manifest.js'

@@ -1,7 +1,7 @@
 // Fetches the documents that a translation wants, once, for commands with --fetch.
 
-import { systemCaFile } from '../app/system-ca-file.js'
-import { callRules, tenancyOf } from '../app/tenancy.js'
+import { systemCaFile } from '../app/outbound/system-ca-file.js'
+import { callRules, tenancyOf } from '../app/outbound/tenancy.js'
 import type { RemoteDocument, RemoteState, WantedDocument } from '../ir/remote-target.js'
 import { fetchDocument } from '../remote/fetch-document.js'
 import { createCallRemote, systemLookup } from '../remote/http-call.js'

@@ -1,6 +1,6 @@
 // Reads resource files and translates them once, without a running Gatehouse, for `check`, `translate` and `explain`.
 
-import { meshOf } from '../app/mesh.js'
+import { meshOf } from '../app/pipeline/mesh.js'
 import { relayKeys } from '../app/relay-keys.js'
 import { createTranslator, type Translation, type Translator } from '../gatewayapi/translator.js'
 import type { RemoteState, WantedDocument } from '../ir/remote-target.js'

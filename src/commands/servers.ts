@@ -1,7 +1,7 @@
 // gatehouse run and gatehouse serve: run Gatehouse until it is stopped or fails fatally.
 
 import { type App, type AppDeps, startApp } from '../app.js'
-import type { Terminal } from '../app/start-report.js'
+import type { Terminal } from '../app/report/start-report.js'
 import { startKeeper } from '../envoy/keeper.js'
 import type { Logger } from '../logger.js'
 import { createFileProvider } from '../resources/files/file-provider.js'
@@ -68,7 +68,7 @@ type Source = Pick<AppDeps, 'provider' | 'onRun' | 'mesh'>
 async function sourceOf(settings: Settings, logger: Logger): Promise<Source> {
   if (settings.kubernetes) {
     // Imported on demand: the Kubernetes library takes half a second to load.
-    const { createCluster } = await import('../app/cluster.js')
+    const { createCluster } = await import('../app/cluster/cluster.js')
     const cluster = createCluster(settings, logger)
     const { provider, mesh } = cluster
     return { provider, mesh, onRun: (state) => cluster.onRun(state) }

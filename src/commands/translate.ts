@@ -2,7 +2,7 @@
 // YAML.
 
 import { stringify } from 'yaml'
-import { ENVOY_CA_FILE } from '../app/system-ca-file.js'
+import { ENVOY_CA_FILE } from '../app/outbound/system-ca-file.js'
 import type { Settings } from '../settings.js'
 import { bootstrapJson } from '../xds/bootstrap/bootstrap.js'
 import { fragmentOf } from '../xds/bootstrap/fragment.js'

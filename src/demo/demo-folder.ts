@@ -3,7 +3,7 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { createPrivateFolder, type PrivateFolder } from '../app/private-folder.js'
+import { createPrivateFolder, type PrivateFolder } from '../app/run/private-folder.js'
 import { type DemoValues, withValues } from './demo-resources.js'
 
 // Resolves to the same folder from src/demo and from dist/demo.

@@ -1,7 +1,7 @@
 // Starts the demo's whole stack on loopback from config/demo: its parties, Gatehouse and its Envoy.
 
 import { type App, type AppDeps, startApp } from '../app.js'
-import type { PrivateFolder } from '../app/private-folder.js'
+import type { PrivateFolder } from '../app/run/private-folder.js'
 import { untilAborted } from '../app/until-aborted.js'
 import { findEnvoy } from '../envoy/find-envoy.js'
 import { startKeeper } from '../envoy/keeper.js'

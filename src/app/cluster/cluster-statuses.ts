@@ -1,0 +1,169 @@
+// Derives the status to write for each object in the cluster from the state of the pipeline.
+
+import type { Enforcement } from '../../controller/enforcement.js'
+import type { AttachedRoutes } from '../../gatewayapi/routes/route-chunks.js'
+import {
+  PROVISION_FEATURES,
+  SUPPORTED_FEATURES,
+} from '../../gatewayapi/status/supported-features.js'
+import { keyIn } from '../../gatewayapi/world/world.js'
+import { memo } from '../../incremental/memo.js'
+import {
+  type Condition,
+  type GatewayName,
+  invalidCondition,
+  type ResourceStatus,
+  staleConditions,
+} from '../../ir/status.js'
+import type { ProvisionProblem } from '../../provision/wanted-envoys.js'
+import { resourceKey } from '../../resources/decode/resource-set.js'
+import type { Problem } from '../../resources/kinds/resources.js'
+import type { ObjectStatus } from '../../resources/kubernetes/status-writer.js'
+import type { PipelineState } from '../pipeline/pipeline.js'
+
+/** What the controllers of this replica have found. */
+export interface ControllerFindings {
+  /** By NAMESPACE/NAME of the policy. */
+  readonly enforced?: ReadonlyMap<string, Enforcement> | undefined
+  /** Returns why the Envoys of a Gateway that Gatehouse creates do not serve it; absent: it creates none. */
+  readonly provisionProblem?: ((gateway: GatewayName) => ProvisionProblem | undefined) | undefined
+}
+
+/** Returns nothing until every kind has been read: a reference to an object still unread would look broken. */
+type ClusterStatuses = (
+  state: PipelineState,
+  findings?: ControllerFindings,
+) => readonly ObjectStatus[]
+
+/** Creates a function that keeps the statuses it has derived: the same object is a status that needs no comparison. */
+export function createClusterStatuses(): ClusterStatuses {
+  const enforcedStatus = memo((enforcement: Enforcement) =>
+    memo((status: ResourceStatus) => withEnforcement(status, enforcement)),
+  )
+  const withFeatures = createFeatureStatus(SUPPORTED_FEATURES)
+  const withProvisionFeatures = createFeatureStatus(PROVISION_FEATURES)
+  return (state, findings = {}) =>
+    statusesOf(state, findings, { enforcedStatus, withFeatures, withProvisionFeatures })
+}
+
+type FeatureStatus = (gatewayClass: ResourceStatus) => ObjectStatus
+
+const createFeatureStatus = (
+  supportedFeatures: NonNullable<ObjectStatus['supportedFeatures']>,
+): FeatureStatus => memo((gatewayClass) => ({ ...gatewayClass, supportedFeatures }))
+
+/** Functions that return the same status for the same objects. */
+interface KeptStatuses {
+  readonly enforcedStatus: (enforcement: Enforcement) => (status: ResourceStatus) => ObjectStatus
+  readonly withFeatures: FeatureStatus
+  readonly withProvisionFeatures: FeatureStatus
+}
+
+function statusesOf(
+  { translation, provider }: PipelineState,
+  { enforced, provisionProblem }: ControllerFindings,
+  { enforcedStatus, withFeatures, withProvisionFeatures }: KeptStatuses,
+): readonly ObjectStatus[] {
+  if (provider?.complete !== true || translation === undefined) return []
+  const broken = brokenObjects(provider.problems)
+  // Comparing names first avoids making a key for each of thousands of statuses.
+  const names = new Set([...broken.values()].map(({ name }) => name))
+  const own = translation.statuses.map((status): ObjectStatus => {
+    const now = names.has(status.name) ? withProblems(status, broken) : status
+    if (status.kind === 'Gateway')
+      return withRoutes(withProvision(now, provisionProblem?.(status)), translation.attachedRoutes)
+    if (status.kind === 'ListenerSet') return withRoutesOfSet(now, translation.attachedRoutes)
+    if (status.kind === 'GatewayClass')
+      return provisionProblem === undefined ? withFeatures(now) : withProvisionFeatures(now)
+    const enforcement = enforced?.get(keyIn(status.namespace, status.name))
+    const isPolicy = status.kind === 'ProxyPolicy' && enforcement !== undefined
+    return isPolicy ? enforcedStatus(enforcement)(now) : now
+  })
+  const others = [...broken.values()].map(({ messages, ...object }) => ({
+    ...object,
+    conditions: [invalidCondition(messages)],
+  }))
+  return [...own, ...others]
+}
+
+type Named = Pick<ObjectStatus, 'kind' | 'namespace' | 'name'>
+
+interface Broken extends Named {
+  readonly messages: string[]
+}
+
+const objectKey = ({ kind, namespace, name }: Named): string => resourceKey(kind, namespace, name)
+
+/** Broken objects by objectKey(); one condition lists all problems of an object. */
+function brokenObjects(problems: readonly Problem[]): Map<string, Broken> {
+  const broken = new Map<string, Broken>()
+  for (const { kind = '', namespace = '', name = '', message } of problems) {
+    if (name === '') continue
+    const key = objectKey({ kind, namespace, name })
+    const before = broken.get(key)
+    if (before === undefined) broken.set(key, { kind, namespace, name, messages: [message] })
+    else before.messages.push(message)
+  }
+  return broken
+}
+
+/** Adds the problems of the object to its status and removes them from `broken`. */
+function withProblems(status: ResourceStatus, broken: Map<string, Broken>): ResourceStatus {
+  const key = objectKey(status)
+  const problem = broken.get(key)
+  if (problem === undefined) return status
+  broken.delete(key)
+  return { ...status, conditions: staleConditions(problem.messages, status.conditions) }
+}
+
+/** Adds the condition Enforced for each ancestor. */
+function withEnforcement(
+  status: ResourceStatus,
+  { isEnforced, reason, message }: Enforcement,
+): ObjectStatus {
+  const byAncestor = new Map(status.conditions.map((each) => [JSON.stringify(each.ancestor), each]))
+  const added = [...byAncestor.values()].map(({ ancestor, observedGeneration }) => ({
+    type: 'Enforced',
+    status: isEnforced ? ('True' as const) : ('False' as const),
+    ...{ reason, message },
+    ...(ancestor !== undefined && { ancestor }),
+    ...(observedGeneration !== undefined && { observedGeneration }),
+  }))
+  return { ...status, conditions: [...status.conditions, ...added] }
+}
+
+/** Makes Programmed False while the Envoys that Gatehouse creates are not there. */
+const withProvision = (
+  status: ResourceStatus,
+  problem: ProvisionProblem | undefined,
+): ResourceStatus =>
+  problem === undefined
+    ? status
+    : {
+        ...status,
+        conditions: status.conditions.map((condition) =>
+          isProgrammed(condition) ? { ...condition, ...problem, status: 'False' } : condition,
+        ),
+      }
+
+/** Whether it says that the Gateway, not only one of its listeners, is programmed. */
+const isProgrammed = ({ type, status, section }: Condition): boolean =>
+  type === 'Programmed' && status === 'True' && section === undefined
+
+const NO_ROUTES: ReadonlyMap<string, number> = new Map()
+
+const withRoutes = (gateway: ResourceStatus, attached: AttachedRoutes): ObjectStatus => ({
+  ...gateway,
+  attachedRoutes: attached.get(keyIn(gateway.namespace, gateway.name)) ?? NO_ROUTES,
+})
+
+/** The ids of its listeners among those of its Gateway begin with its own key. */
+function withRoutesOfSet(set: ResourceStatus, attached: AttachedRoutes): ObjectStatus {
+  const gateway = set.conditions.find(({ ancestor }) => ancestor !== undefined)?.ancestor
+  const ofGateway = gateway && attached.get(keyIn(gateway.namespace, gateway.name))
+  const own = `${keyIn(set.namespace, set.name)}/`
+  const counts = [...(ofGateway ?? [])].flatMap(([id, count]) =>
+    id.startsWith(own) ? [[id.slice(own.length), count] as const] : [],
+  )
+  return { ...set, attachedRoutes: new Map(counts) }
+}

@@ -1,0 +1,98 @@
+// Builds what the admin server shows from the state of the pipeline, the Envoys and the remote documents.
+
+import type {
+  EnvoyReport,
+  ReadResource,
+  RemoteReport,
+  ReportedResource,
+} from '../../admin/status-report.js'
+import { createResourceReport, typeName } from '../../admin/status-report.js'
+import { concat } from '../../incremental/chunked-list.js'
+import { memo } from '../../incremental/memo.js'
+import type { Json, LazyJson } from '../../ir/json.js'
+import type { RemoteState, WantedDocument } from '../../ir/remote-target.js'
+import { problemLine } from '../../resources/decode/problem-line.js'
+import type { Resource, Resources } from '../../resources/kinds/resources.js'
+import type { Snapshot } from '../../snapshot/build-snapshot.js'
+import { dumpXds } from '../../xds/translator/dump-xds.js'
+import type { PipelineState } from '../pipeline/pipeline.js'
+
+/** Returns the report on the resources of a state. */
+export type ResourcesReport = (state: PipelineState) => readonly ReportedResource[]
+
+/** Creates the report on the resources, which is built once for each state: several callers ask for it. */
+export function createResourcesReport(): ResourcesReport {
+  const report = createResourceReport()
+  const read = memo(readOf)
+  return memo(({ provider, translation }) =>
+    provider === undefined
+      ? []
+      : report(allOf(provider.resources).map(read), translation?.statuses ?? [], provider.problems),
+  )
+}
+
+const allOf = (resources: Resources): readonly Resource<unknown>[] =>
+  concat(Object.values(resources as unknown as Record<string, Resources['secrets']>))
+
+const readOf = ({ apiVersion, kind, metadata, source }: Resource<unknown>): ReadResource => ({
+  apiVersion,
+  kind,
+  namespace: metadata.namespace,
+  name: metadata.name,
+  source,
+})
+
+/** now: milliseconds since the epoch. */
+export const remoteReport = (
+  wanted: readonly WantedDocument[],
+  state: RemoteState,
+  now: number,
+): readonly RemoteReport[] =>
+  wanted.map(({ id, kind, targets }) => {
+    const { fetchedAt, error } = state.get(id) ?? {}
+    return {
+      kind,
+      url: targets[0]?.url ?? '',
+      ...(fetchedAt !== undefined && {
+        fetchedAt: new Date(fetchedAt).toISOString(),
+        ageSeconds: Math.round((now - fetchedAt) / 1000),
+      }),
+      ...(error !== undefined && { error }),
+    }
+  })
+
+/** What prevents the first snapshot from being published; empty: nothing. */
+export function unpublished(
+  state: PipelineState,
+  snapshot: Snapshot | undefined,
+): readonly string[] {
+  if (snapshot !== undefined) return []
+  const { provider, failure } = state
+  if (provider === undefined) return ['the resources have not been read yet']
+  if (failure !== undefined) return [`the resources could not be translated: ${failure}`]
+  const problems = provider.problems.map(problemLine)
+  return problems.length > 0 ? problems : ['the resources are not complete yet']
+}
+
+/** Configuration that connected Envoys reject, as reasons for not being ready. */
+export const refusals = (envoys: readonly EnvoyReport[]): readonly string[] =>
+  envoys
+    .filter(({ connected }) => connected)
+    .flatMap(({ node, types }) =>
+      types.flatMap(({ type, nacked }) =>
+        nacked === undefined
+          ? []
+          : [`${node} refuses its ${typeName(type)}: ${nacked.message.trim()}`],
+      ),
+    )
+
+/** Contents of /config_dump. The model is unredacted; Envoy's resources are redacted. */
+export const configDump = (
+  snapshot: Snapshot | undefined,
+  envoys: readonly EnvoyReport[],
+): LazyJson => ({
+  revision: snapshot?.revision ?? null,
+  ir: (snapshot?.ir ?? null) as unknown as Json,
+  xds: dumpXds(snapshot?.resources ?? new Map()),
+  envoys: envoys as unknown as Json,
+})

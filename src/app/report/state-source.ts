@@ -1,0 +1,65 @@
+// Reads the values for the gauges of /metrics from the running parts.
+
+import type { KeySetState, StateSource } from '../../admin/state-gauges.js'
+import {
+  countOpenRoutes,
+  countPolicies,
+  countResources,
+  type ReportedResource,
+} from '../../admin/status-report.js'
+import { memo } from '../../incremental/memo.js'
+import type { RemoteState, WantedDocument } from '../../ir/remote-target.js'
+import type { RemoteStore } from '../../remote/remote-store.js'
+import type { Envoys } from '../../snapshot/envoys.js'
+import type { RunningController } from '../cluster/mesh-controller.js'
+import type { Pipeline } from '../pipeline/pipeline.js'
+import type { ResourcesReport } from './report.js'
+
+/** The running parts that the gauges read. */
+export interface StateParts {
+  readonly pipeline: Pick<Pipeline, 'state'>
+  readonly report: ResourcesReport
+  readonly envoys: Envoys
+  readonly remote: Pick<RemoteStore, 'state'>
+  readonly mesh?: MeshParts | undefined
+}
+
+/** What others need of the controller of a mesh. */
+export type MeshParts = Pick<RunningController, 'probes' | 'followSecret' | 'enforced'>
+
+/** Creates the source of the gauges. */
+export function createStateSource(parts: StateParts): StateSource {
+  const { pipeline, report, envoys, remote, mesh } = parts
+  const countsOf = memo((resources: readonly ReportedResource[]) => ({
+    resources: countResources(resources),
+    policies: countPolicies(resources),
+    openRoutes: countOpenRoutes(resources),
+  }))
+  const counts = () => countsOf(report(pipeline.state()))
+  return {
+    resources: () => counts().resources,
+    policies: () => counts().policies,
+    enforced: () => [...(mesh?.enforced().values() ?? [])].map(({ isEnforced }) => isEnforced),
+    openRoutes: () => counts().openRoutes,
+    envoys: () => envoys.versions(),
+    keySets: () => keySetStates(pipeline.state().translation?.wanted ?? [], remote.state()),
+  }
+}
+
+const keySetStates = (
+  wanted: readonly WantedDocument[],
+  state: RemoteState,
+): readonly KeySetState[] =>
+  wanted
+    .filter(({ kind }) => kind === 'KeySet')
+    .map(({ id, targets }) => {
+      const { document, error, fetchedAt, failedAt } = state.get(id) ?? {}
+      const times = [fetchedAt, failedAt].filter((time) => time !== undefined)
+      return {
+        url: targets[0]?.url ?? '',
+        hasKeys: document !== undefined,
+        isFailing: error !== undefined,
+        ...(fetchedAt !== undefined && { fetchedAt: fetchedAt / 1000 }),
+        ...(times.length > 0 && { attemptedAt: Math.max(...times) / 1000 }),
+      }
+    })

@@ -1,0 +1,133 @@
+// Creates the three gRPC services that Envoy calls, from the published tables and the xDS cache.
+
+import type { Metrics } from '../../admin/metrics.js'
+import type { BudgetLimits } from '../../cel/budget.js'
+import type { DecisionLog } from '../../decision-log.js'
+import type { CompiledEntry } from '../../extauthz/authz-table.js'
+import { createCheckService } from '../../extauthz/check-service.js'
+import type { FreshKeysOptions } from '../../extauthz/fresh-keys.js'
+import type { CompiledProcEntry } from '../../extproc/proc-table.js'
+import { createProcessService } from '../../extproc/process-service.js'
+import { readersByMesh } from '../../extproc/route-key.js'
+import type { HeldBytes } from '../../extproc/stream/held-bytes.js'
+import type { SharedLimits } from '../../extproc/stream/tally.js'
+import type { GuardDeps } from '../../extproc/webhook/ask-webhooks.js'
+import { isPrivatePeer, type PeerTrust } from '../../grpc/peer.js'
+import type { GrpcService } from '../../grpc/service.js'
+import type { Logger } from '../../logger.js'
+import type { ProbeSigns } from '../../probes/probe-signs.js'
+import type { CallRemote } from '../../remote/http-call.js'
+import type { WebhookPools } from '../../remote/webhook-pools.js'
+import type { Settings } from '../../settings.js'
+import type { Envoys } from '../../snapshot/envoys.js'
+import type { EntryTable } from '../../snapshot/retained-table.js'
+import type { Tracer } from '../../tracing.js'
+import { type AdsService, createAdsService } from '../../xds/server/ads-server.js'
+import type { SnapshotCache } from '../../xds/server/snapshot-cache.js'
+
+interface CommonDeps {
+  readonly metrics: Metrics
+  readonly logger: Logger
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+}
+
+/** What the ADS service is created with. */
+export interface AdsDeps extends CommonDeps {
+  readonly cache: SnapshotCache
+  /** Records what each Envoy was sent, acknowledged and rejected. */
+  readonly envoys: Envoys
+  /** Which peers may be sent private keys. */
+  readonly trust: PeerTrust
+}
+
+/** Creates the ADS service. */
+export function createAds({ cache, envoys, metrics, logger, now, trust }: AdsDeps): AdsService {
+  return createAdsService({
+    cache,
+    logger,
+    metrics,
+    mayReceiveSecrets: (peer) => isPrivatePeer(peer, trust),
+    onSent: (peer, type, version) => envoys.sent(peer, type, version),
+    onAck: (peer, type, version, isAll) => envoys.acked(peer, type, version, isAll),
+    onNack: (peer, type, version, message) =>
+      envoys.nacked(peer, type, { version, message, at: new Date(now()).toISOString() }),
+    onClose: (peer) => envoys.closed(peer),
+  })
+}
+
+/** Access of checks to fresh keys. */
+export type KeySets = Pick<FreshKeysOptions, 'refetchKeySet' | 'keySetAnswers'>
+
+/** What the services of the tables are created with. */
+export interface TableDeps extends CommonDeps {
+  readonly tables: {
+    readonly authz: EntryTable<CompiledEntry>
+    readonly proc: EntryTable<CompiledProcEntry>
+  }
+  readonly keySets: KeySets
+  readonly callRemote: CallRemote
+  /** Calls addresses that clients name, on the internet only. */
+  readonly callPublic: CallRemote
+  readonly pools: WebhookPools
+  /** Limits shared with other workers; absent: only this process calls providers. */
+  readonly shared?: SharedLimits
+  /** Limits for guarded bodies. */
+  readonly bodies: Pick<GuardDeps, 'maxBodyBytes' | 'heldBytes' | 'bodyTimeoutMs' | 'exposesReason'>
+  /** Budget for the rules of a check, and for the header expressions of a webhook call. */
+  readonly budget: BudgetLimits
+  readonly decisions: DecisionLog
+  /** Whether audits precede the answer (--access-log). */
+  readonly auditsFirst: boolean
+  /** Absent: no request is a probe. */
+  readonly probes?: ProbeSigns | undefined
+  /** Absent: nothing is traced. */
+  readonly tracer?: Tracer | undefined
+  /** How to read the route from ext_proc streams without call metadata; absent: these streams fail. */
+  readonly routeKey?: Settings['routeKey']
+}
+
+/** Creates ext_authz and ext_proc, in the order in which they must be drained. */
+export function createCheckAndProcess(deps: TableDeps): readonly GrpcService[] {
+  const { tables, keySets, callRemote, callPublic, pools, shared, bodies, budget } = deps
+  const { metrics, logger, now, tracer, probes, decisions } = deps
+  const check = createCheckService({
+    ...keySets,
+    table: () => tables.authz,
+    ruleBudget: budget,
+    now,
+    logger,
+    decisions,
+    metrics: metrics.checks,
+    ...{ tracer, probes, auditsFirst: deps.auditsFirst },
+  })
+  const process = createProcessService({
+    table: () => tables.proc,
+    callRemote,
+    callPublic,
+    ...{ tracer, probes, shared },
+    readFirstMessage: deps.routeKey && readersByMesh[deps.routeKey],
+    openStreams: metrics.streams,
+    budgetReached: metrics.budgetReached,
+    guardrails: { pools, ...bodies, headerBudget: budget, metrics: metrics.guardrails, decisions },
+    now,
+    logger,
+  })
+  return [check, process]
+}
+
+/** Reads the limits of bodies and checks and the route key from the settings. */
+export const limitsOf = (
+  settings: Settings,
+  heldBytes: HeldBytes,
+): Pick<TableDeps, 'bodies' | 'budget' | 'routeKey' | 'auditsFirst'> => ({
+  bodies: {
+    maxBodyBytes: settings.maxBodyBytes,
+    heldBytes,
+    bodyTimeoutMs: settings.bodyTimeout,
+    exposesReason: settings.exposeReason,
+  },
+  budget: { steps: settings.ruleSteps, bytes: settings.ruleBytes },
+  routeKey: settings.routeKey,
+  auditsFirst: settings.accessLog,
+})

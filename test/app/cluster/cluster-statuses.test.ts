@@ -1,0 +1,98 @@
+// The input of the status writer: the statuses of the translation, and the documents that could not be decoded.
+
+import { expect, test } from 'vitest'
+import { createClusterStatuses } from '../../../src/app/cluster/cluster-statuses.js'
+import type { PipelineState } from '../../../src/app/pipeline/pipeline.js'
+import type { Condition, ResourceStatus } from '../../../src/ir/status.js'
+import { collectResources } from '../../../src/resources/decode/resource-set.js'
+import { KUBERNETES, type Problem } from '../../../src/resources/kinds/resources.js'
+
+const clusterStatuses = createClusterStatuses()
+
+const named = { namespace: 'default', name: 'mcp' }
+const accepted: Condition = {
+  ...{ type: 'Accepted', status: 'True', reason: 'Valid', message: 'Policy accepted' },
+  ancestor: { namespace: 'infra', name: 'gw' },
+}
+const attached: Condition = { ...accepted, type: 'Attached', reason: 'Attached' }
+const policy: ResourceStatus = {
+  ...{ apiVersion: 'policy.gatehouse.dev/v1alpha1', kind: 'ProxyPolicy', ...named },
+  conditions: [accepted, attached],
+}
+const problem = (message: string, more: Partial<Problem> = {}): Problem => ({
+  ...{ source: KUBERNETES, apiVersion: policy.apiVersion, kind: policy.kind, ...named },
+  ...{ message, ...more },
+})
+
+const stateOf = (
+  statuses: readonly ResourceStatus[],
+  problems: readonly Problem[] = [],
+  attachedRoutes = new Map<string, ReadonlyMap<string, number>>(),
+  complete = true,
+): PipelineState => ({
+  provider: { resources: collectResources([]).resources, problems, complete },
+  translation: {
+    ir: { gateways: [], destinations: [], certificates: [], authz: [], proc: [] },
+    ...{
+      statuses,
+      statusParts: [statuses],
+      attachedRoutes,
+      wanted: [],
+      names: [],
+      ownAddresses: [],
+    },
+  },
+})
+
+test('a status is what the translation says, as the same conditions', () => {
+  expect(clusterStatuses(stateOf([policy]))[0]?.conditions).toBe(policy.conditions)
+})
+
+test('no status is reported before everything was read', () => {
+  expect(clusterStatuses({})).toEqual([])
+  expect(clusterStatuses(stateOf([policy], [], new Map(), false))).toEqual([])
+})
+
+test('a version that does not decode is refused at each Gateway, in one condition', () => {
+  const problems = [problem('spec.x: unknown', { stays: true }), problem('spec.y: unknown')]
+  expect(clusterStatuses(stateOf([policy], problems))).toMatchObject([
+    {
+      ...named,
+      conditions: [
+        {
+          type: 'Accepted',
+          status: 'False',
+          reason: 'Invalid',
+          message: 'spec.x: unknown; spec.y: unknown',
+          ancestor: { namespace: 'infra', name: 'gw' },
+        },
+        attached,
+      ],
+    },
+  ])
+})
+
+test('an object that has never decoded is reported as invalid; an unreadable list is empty', () => {
+  const unread = { source: KUBERNETES, message: 'HTTPRoute cannot be read' }
+  expect(clusterStatuses(stateOf([], [problem('spec: missing'), unread]))).toEqual([
+    {
+      kind: 'ProxyPolicy',
+      ...named,
+      conditions: [
+        { type: 'Accepted', status: 'False', reason: 'Invalid', message: 'spec: missing' },
+      ],
+    },
+  ])
+})
+
+test('a Gateway has the routes of its own listeners', () => {
+  const gateway: ResourceStatus = { ...policy, kind: 'Gateway', conditions: [] }
+  const own = new Map([['http', 2]])
+  const attachedRoutes = new Map([
+    ['default/mcp', own],
+    ['default/mcp-2', new Map([['http', 7]])],
+  ])
+  expect(clusterStatuses(stateOf([gateway], [], attachedRoutes))).toMatchObject([
+    { kind: 'Gateway', attachedRoutes: own },
+  ])
+})
