@@ -9,6 +9,7 @@ import {
   type GuardDeps,
   type Question,
 } from '../webhook/ask-webhooks.js'
+import type { RefusalSubject } from '../webhook/refusal-log.js'
 import { rejectReply, unavailable } from './guard-reply.js'
 
 /** Gatehouse's own answer in place of the body. problem: for the log, without any text of the prompt or reply. */
@@ -16,6 +17,7 @@ export interface Refused {
   readonly type: 'refused'
   readonly reply: Reply
   readonly problem: string
+  readonly subject?: RefusalSubject | undefined
 }
 
 /** The stream has ended: nobody waits for the result any more. */
@@ -46,7 +48,9 @@ export async function inspectConversation(
     case 'reject':
       return refused(rejectReply(conversation.api, decision), 'rejected by a webhook')
     case 'unavailable':
-      return refused(unavailable(conversation.api), 'a webhook is unavailable')
+      return refused(unavailable(conversation.api), 'a webhook is unavailable', {
+        webhook: decision.webhook,
+      })
     case 'aborted':
       return decision
   }
@@ -65,8 +69,9 @@ function* askedOf(entries: readonly Entry[]): Work<readonly AskedEntry[]> {
 }
 
 /** Returns a refusal with its reply. problem: for the log. */
-export const refused = (reply: Reply, problem: string): Refused => ({
+export const refused = (reply: Reply, problem: string, subject?: RefusalSubject): Refused => ({
   type: 'refused',
   reply,
   problem,
+  subject,
 })

@@ -4,6 +4,7 @@
 import type { EventFrame } from '../../llm/framing/frame.js'
 import { piecesWithData, withoutData } from '../../llm/framing/frame.js'
 import { createSseReader } from '../../llm/framing/sse-frames.js'
+import type { GuardedMessage } from '../../mcp/texts/guarded-message.js'
 import { failedAnswer, rejectedAnswer } from '../../mcp/texts/own-answer.js'
 import { ok } from '../../result.js'
 import { inTurns, nextTurn, Pace, PIECE, unitsOf, type Work } from '../../turns.js'
@@ -13,10 +14,11 @@ import type { BodyPart } from '../stream/process-message.js'
 import type { ProcessorStream } from '../stream/processor.js'
 import { REJECTED } from '../stream/refusal-metadata.js'
 import { OF_THE_BYTES } from '../stream/reply-output.js'
-import { logRefusal } from '../webhook/refusal-log.js'
-import { inspectReplyText, type Withheld } from './inspect-reply.js'
+import { logRefusal, type RefusalSubject } from '../webhook/refusal-log.js'
+import { inspectReplyText } from './inspect-reply.js'
 import type { McpExchange } from './mcp-guard.js'
 import { GUARD_UNAVAILABLE, unreadableText } from './mcp-replies.js'
+import { logWithheld, subjectOf, WEBHOOK_UNAVAILABLE, type Withheld } from './withheld-line.js'
 
 /** The event stream of an MCP server as it is handled. */
 export interface McpEventReply {
@@ -42,14 +44,14 @@ export function createMcpEventReply(exchange: McpExchange, stream: ProcessorStre
     if (hasTrailers) sendTrailers(stream.send, 'response')
   }
   /** Ends the stream with an answer to each open request. */
-  const fail = (problem: string, by?: Withheld): void => {
+  const fail = ({ problem, by, subject }: Omit<Failure, 'type'>): void => {
     const attributes = exchange.attributes()
     const reason = reasonOf(problem, by)
-    logRefusal(deps, { guard, phase: 'response', attributes }, { reason, problem })
+    logRefusal(deps, { guard, phase: 'response', attributes }, { reason, problem, subject })
     finish(lastEvents(exchange, problem, by), false, reason)
   }
   const read = async (bytes: Uint8Array, isLast: boolean): Promise<void> => {
-    if (!hold.become((reader.held + bytes.length) * HELD_FOR_EACH)) return fail(BUSY)
+    if (!hold.become((reader.held + bytes.length) * HELD_FOR_EACH)) return fail({ problem: BUSY })
     const frames: EventFrame[] = []
     const take = function* (frame: EventFrame) {
       frames.push(frame)
@@ -60,8 +62,8 @@ export function createMcpEventReply(exchange: McpExchange, stream: ProcessorStre
     if (result === undefined) return
     const failure = await passFrames(frames, exchange, stream)
     if (signal.aborted) return
-    if (failure !== undefined) return fail(failure.problem, failure.by)
-    if (!result.ok) return fail(result.error)
+    if (failure !== undefined) return fail(failure)
+    if (!result.ok) return fail({ problem: result.error })
     hold.become(reader.held * HELD_FOR_EACH)
   }
   sendHeaders(stream.send, 'response', { remove: LENGTHS })
@@ -95,6 +97,7 @@ interface Failure {
   readonly type: 'failed'
   readonly problem: string
   readonly by?: Withheld
+  readonly subject?: RefusalSubject
 }
 
 type PassedFrame = { readonly type: 'text'; readonly pieces: Iterable<string> } | Failure
@@ -166,7 +169,7 @@ async function passFrame(
     case 'aborted':
       return { type: 'failed', problem: '' }
     case 'withheld':
-      return withhold(frame, found.message.type, found.by, exchange)
+      return withhold(frame, found.message, found.by, exchange)
   }
 }
 
@@ -176,13 +179,16 @@ async function passFrame(
  */
 function withhold(
   frame: EventFrame,
-  type: string,
+  message: GuardedMessage,
   by: Withheld,
   exchange: McpExchange,
 ): PassedFrame {
-  if (type === 'notification' || exchange.unanswered().size === 0) return pass(withoutData(frame))
-  const problem = by.type === 'reject' ? 'rejected by a webhook' : 'a webhook is unavailable'
-  return { type: 'failed', problem, by }
+  if (message.type === 'notification' || exchange.unanswered().size === 0) {
+    logWithheld(exchange, message, by)
+    return pass(withoutData(frame))
+  }
+  const problem = by.type === 'reject' ? 'rejected by a webhook' : WEBHOOK_UNAVAILABLE
+  return { type: 'failed', problem, by, subject: subjectOf(message, by) }
 }
 
 function lastEvents(exchange: McpExchange, problem: string, by: Withheld | undefined): string {

@@ -1,6 +1,7 @@
 // Guards a reply of an MCP server that is not an event stream: it is held until it is complete.
 
 import type { Entry } from '../../llm/text/conversation.js'
+import type { GuardedMessage } from '../../mcp/texts/guarded-message.js'
 import { inTurns, type Work } from '../../turns.js'
 import { decodeUtf8InTurns, encodeUtf8InTurns } from '../../utf8.js'
 import { looksLikeJson } from '../guard/error-body.js'
@@ -12,7 +13,7 @@ import type { ProcessorStream } from '../stream/processor.js'
 import { OF_THE_BYTES, type OwnReply, sendReply } from '../stream/reply-output.js'
 import { loggedReply, logRefusal } from '../webhook/refusal-log.js'
 import { inspectMessage } from './inspect-message.js'
-import { inspectReplyText, type Withheld } from './inspect-reply.js'
+import { inspectReplyText } from './inspect-reply.js'
 import type { McpExchange } from './mcp-guard.js'
 import {
   type Answered,
@@ -21,6 +22,7 @@ import {
   mcpUnavailable,
   unreadableMcpReply,
 } from './mcp-replies.js'
+import { subjectOf, type Withheld } from './withheld-line.js'
 
 /** A held reply of an MCP server. */
 export interface HeldMcpReply {
@@ -105,7 +107,7 @@ async function inspectBody(
     case 'unreadable':
       return unreadableMcpReply(found.problem, answered())
     case 'withheld':
-      return refusalBy(found.by, answered())
+      return refusalBy(found.by, answered(), found.message)
     case 'passed': {
       if (found.text === text) return { type: 'same' }
       const body = await inTurns(encodeUtf8InTurns(found.text), signal)
@@ -114,9 +116,17 @@ async function inspectBody(
   }
 }
 
-const refusalBy = (by: Withheld, answered: Answered): Refused =>
-  by.type === 'reject' ? mcpRejected(answered, by) : mcpUnavailable(answered)
+const refusalBy = (
+  by: Withheld,
+  answered: Answered,
+  message: Pick<GuardedMessage, 'tool'>,
+): Refused =>
+  by.type === 'reject'
+    ? mcpRejected(answered, by)
+    : mcpUnavailable(answered, subjectOf(message, by))
 
+/** A text that is no message. */
+const NO_TOOL = { tool: {} }
 const NOT_UTF8 = Symbol('not UTF-8')
 
 function* decodeOrNot(bytes: Uint8Array): Work<string | typeof NOT_UTF8> {
@@ -129,19 +139,23 @@ async function inspectWords(
   exchange: McpExchange,
 ): Promise<
   | { readonly type: 'passed'; readonly text: string }
-  | { readonly type: 'withheld'; readonly by: Withheld }
+  | {
+      readonly type: 'withheld'
+      readonly message: Pick<GuardedMessage, 'tool'>
+      readonly by: Withheld
+    }
   | Aborted
 > {
   if (text.trim() === '') return { type: 'passed', text }
   const place = { start: 0, end: text.length }
   const entry: Entry = { kind: 'text', role: 'tool', content: text, place, form: 'json' }
-  const verdict = await inspectMessage({ entries: [entry], tool: {} }, 'response', exchange)
+  const verdict = await inspectMessage({ entries: [entry], ...NO_TOOL }, 'response', exchange)
   switch (verdict.type) {
     case 'pass':
       return { type: 'passed', text: verdict.edits[0]?.json ?? text }
     case 'aborted':
       return verdict
     default:
-      return { type: 'withheld', by: verdict }
+      return { type: 'withheld', message: NO_TOOL, by: verdict }
   }
 }

@@ -6,7 +6,7 @@ import { editsOf } from '../../llm/text/conversation.js'
 import type { GuardedMessage } from '../../mcp/texts/guarded-message.js'
 import { inTurns, Pace } from '../../turns.js'
 import type { Aborted } from '../guard/inspection.js'
-import { askWebhooks, type Reject } from '../webhook/ask-webhooks.js'
+import { askWebhooks, type Reject, type Unavailable } from '../webhook/ask-webhooks.js'
 import { attributesOfMessage } from '../webhook/mcp-span.js'
 import { inPhaseSpan } from '../webhook/phase-span.js'
 import type { McpExchange } from './mcp-guard.js'
@@ -20,7 +20,7 @@ export type MessageVerdict =
       readonly edits: readonly Edit[]
     }
   | Reject
-  | { readonly type: 'unavailable' }
+  | Unavailable
   | Aborted
 
 /** Asks the webhooks of a phase about a message. */

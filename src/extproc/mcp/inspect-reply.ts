@@ -6,11 +6,11 @@ import { failedAnswer, rejectedAnswer, rejectedError } from '../../mcp/texts/own
 import { inTurns } from '../../turns.js'
 import type { Aborted } from '../guard/inspection.js'
 import { filterMessage } from '../lists/filter-list.js'
-import type { Reject } from '../webhook/ask-webhooks.js'
 import { inspectsOf } from '../webhook/compiled-guard.js'
 import { inspectMessage, type MessageVerdict } from './inspect-message.js'
 import type { McpExchange } from './mcp-guard.js'
 import { GUARD_UNAVAILABLE } from './mcp-replies.js'
+import { logWithheld, type Withheld } from './withheld-line.js'
 
 /** What becomes of a text. */
 export type TextFinding =
@@ -20,9 +20,6 @@ export type TextFinding =
   | { readonly type: 'withheld'; readonly message: GuardedMessage; readonly by: Withheld }
   | { readonly type: 'unreadable'; readonly problem: string }
   | Aborted
-
-/** Why a message may not pass. */
-export type Withheld = Reject | { readonly type: 'unavailable' }
 
 const ABORTED: Aborted = { type: 'aborted' }
 
@@ -62,7 +59,10 @@ async function inspectMessages(
     if (verdict.type === 'pass') edits.push(...verdict.edits)
     else if (message.type !== 'response' || (verdict.type === 'unavailable' && status === 'unsent'))
       return { type: 'withheld', message, by: verdict }
-    else edits.push({ ...message.place, json: answerInPlaceOf(message, verdict, exchange) })
+    else {
+      logWithheld(exchange, message, verdict)
+      edits.push({ ...message.place, json: answerInPlaceOf(message, verdict, exchange) })
+    }
   }
   for (const { type, id } of messages.value)
     if (type === 'response' && id !== undefined) exchange.answered(id)

@@ -11,6 +11,8 @@ import {
 import { type Refused, refused } from '../guard/inspection.js'
 import { BUSY } from '../stream/held-bytes.js'
 import type { Reply } from '../stream/immediate-response.js'
+import type { RefusalSubject } from '../webhook/refusal-log.js'
+import { WEBHOOK_UNAVAILABLE } from './withheld-line.js'
 
 /** The requests that a reply answers. */
 export interface Answered {
@@ -53,11 +55,18 @@ interface Failure {
 
 const failed =
   ({ status, code, message, problem, headers = {} }: Failure) =>
-  ({ asked, isBatch }: Answered): Refused => {
+  ({ asked, isBatch }: Answered, subject?: RefusalSubject): Refused => {
     const answers = [...asked.values()].map(({ id }) => failedAnswer(message, id))
     const text = answers.length === 0 ? failedAnswer(message) : joined(answers, isBatch)
-    return refused(jsonText(status, text, `gatehouse_${code}`, headers), problem)
+    return refused(jsonText(status, text, `gatehouse_${code}`, headers), problem, {
+      tool: onlyToolOf(asked),
+      ...subject,
+    })
   }
+
+/** Returns the name of the tool that the only request names. */
+const onlyToolOf = (asked: AskedCalls): string | undefined =>
+  asked.size === 1 ? [...asked.values()][0]?.tool.name : undefined
 
 /** Message of an error for which no webhook gave a verdict. */
 export const GUARD_UNAVAILABLE = 'The guardrail is unavailable.'
@@ -67,7 +76,7 @@ export const mcpUnavailable = failed({
   status: 503,
   code: 'guardrail_unavailable',
   message: GUARD_UNAVAILABLE,
-  problem: 'a webhook is unavailable',
+  problem: WEBHOOK_UNAVAILABLE,
 })
 
 /** Returns the refusal when the budget of held bytes is used up. */
@@ -109,8 +118,12 @@ export const unreadableMcpReply = (problem: string, answered: Answered): Refused
   })(answered)
 
 /** A request that is not a message of MCP. */
-export const unreadableMcpRequest = (problem: McpProblem): Refused =>
-  refused(jsonText(400, problemBody(problem), 'gatehouse_guardrail_unreadable'), problem.message)
+export const unreadableMcpRequest = (problem: McpProblem, subject?: RefusalSubject): Refused =>
+  refused(
+    jsonText(400, problemBody(problem), 'gatehouse_guardrail_unreadable'),
+    problem.message,
+    subject,
+  )
 
 function jsonText(
   status: number,

@@ -29,6 +29,7 @@ import {
   unreadableMcpRequest,
 } from './mcp-replies.js'
 import { changedParams } from './param-headers.js'
+import { subjectOf } from './withheld-line.js'
 
 /** onAsked: called with the requests of the body. */
 export function mcpRequests(
@@ -80,7 +81,9 @@ async function inspectMessages(
     const verdict = await inspectMessage(message, 'request', exchange)
     if (verdict.type === 'aborted') return verdict
     if (verdict.type !== 'pass')
-      return verdict.type === 'reject' ? mcpRejected(answered, verdict) : mcpUnavailable(answered)
+      return verdict.type === 'reject'
+        ? mcpRejected(answered, verdict)
+        : mcpUnavailable(answered, subjectOf(message, verdict))
     edits.push(...verdict.edits)
     contents = verdict.contents
   }
@@ -90,7 +93,7 @@ async function inspectMessages(
     const text = edits.length === 0 ? json.text : applyEdits(json.text, edits)
     return await encoded(text, headers, exchange)
   } catch (error) {
-    if (error instanceof McpProblem) return unreadableMcpRequest(error)
+    if (error instanceof McpProblem) return unreadableMcpRequest(error, { tool: single?.tool.name })
     throw error
   }
 }

@@ -3,12 +3,14 @@
 import type { OwnError } from '../../llm/api-error.js'
 import { BUSY } from '../stream/held-bytes.js'
 import type { PhaseVerdict, Reject } from '../webhook/ask-webhooks.js'
+import type { RefusalSubject } from '../webhook/refusal-log.js'
 
 /** Why a streamed reply ends early. */
 export interface StreamRefusal {
   readonly error: OwnError
   /** For the log, without any text of the prompt or reply. */
   readonly problem: string
+  readonly subject?: RefusalSubject
 }
 
 /** Returns the refusal of a reply that cannot be read. */
@@ -46,7 +48,10 @@ export const streamRefusalOf = (
         error: rejectError(decision),
         problem: 'rejected by a webhook',
       }
-    : unavailableStream('a webhook is unavailable')
+    : {
+        ...unavailableStream('a webhook is unavailable'),
+        subject: { webhook: decision.webhook },
+      }
 
 const rejectError = ({ status, text, reason }: Reject): OwnError => ({
   ...{ status, message: text === '' ? (reason ?? '') : text, code: 'content_filter' },

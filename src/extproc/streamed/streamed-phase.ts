@@ -45,11 +45,11 @@ export function createStreamedPhase(
     { ...context, reader: framing.reader, signal: stream.signal },
     {
       send: (text) => send(text, false),
-      refuse: ({ error, problem }, api) => {
+      refuse: ({ error, ...why }, api) => {
         state = 'refused'
         span.end('refused')
         const { status, code } = error
-        logRefusal(deps, { ...context, phase: 'response' }, { status, reason: code, problem })
+        logRefusal(deps, { ...context, phase: 'response' }, { status, reason: code, ...why })
         send(framing.errorEnd(error, api, hasSent), !hasTrailers, code)
         if (hasTrailers) sendTrailers(stream.send, 'response')
       },

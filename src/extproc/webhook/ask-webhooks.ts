@@ -85,7 +85,7 @@ export type PhaseVerdict =
   /** contents: one per entry. needed: characters at the end of a window that a webhook still needs. */
   | { readonly type: 'pass'; readonly contents: readonly string[]; readonly needed: number }
   | Reject
-  | { readonly type: 'unavailable' }
+  | Unavailable
   /** Nobody waits for the answer any more. */
   | { readonly type: 'aborted' }
 
@@ -95,6 +95,12 @@ export interface Reject {
   readonly status: number
   readonly text: string
   readonly reason?: string
+}
+
+/** A webhook that fails closed has given no verdict. */
+export interface Unavailable {
+  readonly type: 'unavailable'
+  readonly webhook: CompiledWebhook
 }
 
 /** Asks the webhooks of a phase in order. */
@@ -111,7 +117,8 @@ export async function askWebhooks(question: Question, deps: GuardDeps): Promise<
     if (shown === undefined) return { type: 'aborted' }
     const verdict = await askOne(question, compiled, shown, deps)
     if (question.signal.aborted) return { type: 'aborted' }
-    if (!verdict.ok && failureMode === 'FailClosed') return { type: 'unavailable' }
+    if (!verdict.ok && failureMode === 'FailClosed')
+      return { type: 'unavailable', webhook: compiled }
     const passing = verdict.ok ? verdict.value : ALLOW
     if (passing.type === 'reject') return rejectOf(passing, deps)
     needed = Math.max(needed, passing.holdBack ?? holdBack - 1)

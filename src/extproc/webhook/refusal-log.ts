@@ -24,46 +24,59 @@ export interface LoggedRefusal {
   readonly reason: string
   /** Without any text of the prompt or reply. */
   readonly problem: string
+  readonly subject?: RefusalSubject | undefined
+}
+
+/** What a refusal is about, as far as it is known. */
+export interface RefusalSubject {
+  /** The webhook that gave no verdict. */
+  readonly webhook?: CompiledWebhook
+  /** Name of the tool, prompt or resource. */
+  readonly tool?: string | undefined
 }
 
 /** Returns what is logged of a reply in place of the one that was refused. */
 export const loggedReply = ({
   reply,
   problem,
-}: {
+  subject,
+}: Pick<LoggedRefusal, 'problem' | 'subject'> & {
   readonly reply: { readonly status: number; readonly details: string }
-  readonly problem: string
 }): LoggedRefusal => ({
   status: reply.status,
   reason: kindOf(reply),
   problem,
+  subject,
 })
 
 /** Writes a line of the decision log; a reject has the line of its verdict. */
 export function logRefusal(
   { decisions, traceparent, mode }: Pick<GuardDeps, 'decisions' | 'traceparent' | 'mode'>,
   { guard, phase, attributes }: RefusedPhase,
-  { status, reason, problem }: LoggedRefusal,
+  { status, reason, problem, subject = {} }: LoggedRefusal,
 ): void {
   if (decisions === undefined || reason === REJECTED) return
   const { route } = guard
-  const key = { mode, decision: 'deny', reason, status, route, phase, problem }
+  const webhook = subject.webhook?.webhook.backend
+  const key = { mode, decision: 'deny', reason, status, route, webhook, phase, problem }
   decisions.refused(key, 'guardrail refusal', () => ({
     ...(mode !== undefined && { mode }),
     ...{ decision: 'deny', reason },
     ...(status !== undefined && { status }),
     ...{ route, phase, problem },
-    ...policyOf(guard[phase]),
-    ...exchangeFields(attributes, { traceparent, claims: decisions.claims }),
+    ...(webhook !== undefined && { webhook }),
+    ...(subject.webhook?.place ?? placeOf(guard[phase])),
+    ...exchangeFields(attributes, { traceparent, tool: subject.tool, claims: decisions.claims }),
   }))
 }
 
-/** Returns the policy that all webhooks are from. */
-function policyOf(webhooks: readonly CompiledWebhook[]): object {
+/** Returns the place of the only webhook, or of the list that all webhooks are from. */
+function placeOf(webhooks: readonly CompiledWebhook[]): object {
   const [place] = webhooks.map((webhook) => webhook.place)
-  if (place === undefined) return {}
-  const { policy, source } = place
-  return webhooks.every((webhook) => webhook.place?.policy === policy) ? { policy, source } : {}
+  if (place === undefined || webhooks.length === 1) return place ?? {}
+  const { policy, source, rule } = place
+  const isShared = webhooks.every((webhook) => webhook.place?.policy === policy)
+  return isShared ? { policy, source, rule: rule.replace(/\[\d+\]$/, '') } : {}
 }
 
 /** Logs header expressions that exceeded their budget. Each is counted, but only some are logged. */

@@ -56,7 +56,7 @@ test('a refusal without a verdict has a line: why, whose request it was, and the
     {
       ...{ message: 'guardrail refusal', decision: 'deny', reason: 'guardrail_too_large' },
       ...{ status: 413, route: 'default/llm', phase: 'request', problem: 'the body is too large' },
-      ...{ policy: place.policy, source: place.source, requestId: 'id-1' },
+      ...{ ...place, requestId: 'id-1' },
       ...{ traceId: 'a'.repeat(32), spanId: 'b'.repeat(16) },
       ...{ method: 'POST', host: 'llm.example', path: '/v1/chat' },
       ...{ verified: true, sub: 'alice', leftOut: 0 },
