@@ -127,6 +127,7 @@ function* translateAll(context: Context, kept: Kept, resources: Resources): Work
     .sort((a, b) => olderFirst(a.gateway, b.gateway))
   const chunks = yield* translateRoutes(context, kept.routeChunks(resources.httpRoutes))
   const isMesh = context.options.mesh !== undefined
+  yield* kept.relayCookies.update(resources.proxyPolicies, chunks)
   const ir = yield* buildIr(kept, isMesh ? [] : gateways, chunks)
   const statusParts = yield* kept.buildStatuses(context, resources, gateways, chunks)
   let statuses: Translation['statuses'] | undefined
@@ -174,11 +175,7 @@ function* buildIr(
 ): Work<Ir> {
   yield* placements.update(chunks)
   return {
-    gateways: yield* buildGateways(memo, gateways, {
-      placed: placements,
-      relayCookies,
-      relayHosts: relayCookies.relayHosts(chunks),
-    }),
+    gateways: yield* buildGateways(memo, gateways, { placed: placements, relayCookies }),
     destinations: yield* lists.destinations(chunks.map(({ destinations }) => destinations)),
     certificates: yield* lists.certificates([certificatesOf(gateways)]),
     authz: yield* lists.authz(chunks.map(({ authz }) => authz)),

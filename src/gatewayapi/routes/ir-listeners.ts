@@ -11,12 +11,10 @@ import { misdirectedDomains, misdirectedHosts, reservedDomains } from './listene
 import type { Placements } from './placements.js'
 import type { RelayCookies } from './relay-cookies.js'
 
-/** The routes of a revision, and what is added for relays. */
+/** The routes of a revision, and the copies that are added for relays. */
 export interface RevisionRoutes {
   readonly placed: Placements
   readonly relayCookies: RelayCookies
-  /** Host names of relays. */
-  readonly relayHosts: readonly string[]
 }
 
 /** Builds the Gateways of the model. */
@@ -74,7 +72,7 @@ function* buildListener(
   const chains = yield* mapWork(sorted, function* (listener): Work<FilterChain> {
     const { routeConfig } = listener
     const { own, misdirected } = yield* hostsOf(routeConfig, listeners, routes.placed)
-    const copied = yield* routes.relayCookies.withCopies(routeConfig, own, routes.relayHosts)
+    const copied = yield* routes.relayCookies.withCopies(routeConfig, own)
     return buildChain(memo, listener, { own: copied, misdirected })
   })
   return memo.get(`listener ${name}`, chains, () => ({ name, port, chains }))

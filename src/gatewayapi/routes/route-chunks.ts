@@ -11,6 +11,7 @@ import { mapEach, mapWork, type Work } from '../../turns.js'
 import { type Context, queryWork } from '../world/context.js'
 import { uniqueGateways } from '../world/world.js'
 import { heirsOf, type HeirsOfAll } from './heirs.js'
+import { type PlacedRelay, relaysOf } from './relay-hosts.js'
 import type { OrderedRoute } from './route-order.js'
 import { type TranslatedRoute, translateRoute } from './routes.js'
 import type { HttpRoute } from './rule-routes.js'
@@ -30,6 +31,8 @@ export interface RouteChunk {
   /** The Gateways whose routes, or policies on them, use a backend, by its targetKey(). */
   readonly users: ReadonlyMap<string, readonly GatewayName[]>
   readonly heirs: HeirsOfAll
+  /** The relays that the routes' policies ask for. */
+  readonly relays: readonly PlacedRelay[]
 }
 
 /** Number of attached HTTPRoutes, by gatewayKey() and listener. */
@@ -57,6 +60,7 @@ const pooled = (routes: readonly TranslatedRoute[]): RouteChunk => ({
   attached: attachedOf(routes),
   users: usersOf(routes),
   heirs: heirsOf(routes),
+  relays: routes.flatMap(({ scopes }) => relaysOf(scopes)),
 })
 
 function placedOf(translated: readonly TranslatedRoute[]): RouteChunk['placed'] {
