@@ -1,8 +1,6 @@
 // Explains how one request is answered: finds its route in the model, runs its check with the code of the server, and
 // says what each step read. Nothing is sent to backends, webhooks or documents' hosts.
 
-import type { Allowed } from '../extauthz/decision.js'
-import type { AuthzEntry } from '../ir/authz-entry.js'
 import type { Ir } from '../ir/ir.js'
 import type { RefuseAction, Route } from '../ir/route.js'
 import { type ResourceStatus } from '../ir/status.js'
@@ -24,10 +22,9 @@ import {
   documentAt,
   entriesOf,
   isUnresolved,
-  laterNotes,
-  policiesOf,
   type RouteEntries,
 } from './route-parts.js'
+import { allowedText, laterNotes, policiesOf } from './route-policies.js'
 import type { TracedCheckDeps } from './traced-check.js'
 import { byEnvoy, unrouted } from './unrouted.js'
 
@@ -117,12 +114,13 @@ async function outcomeOn(
 ): Promise<Outcome> {
   const { route } = reached.found
   const entries = entriesOf(model.ir, route)
-  const policies = policiesOf(entries)
+  const policies = policiesOf(route, entries)
   const early = beforeCheck(model, reached, entries)
   if (early !== undefined) return { policies, ...early }
   const { authz } = entries
+  const openText = allowedText(authz, policies, false)
   if (authz === undefined)
-    return { policies, ...(await guarded(model, request, { reached, entries, text: OPEN })) }
+    return { policies, ...(await guarded(model, request, { reached, entries, text: openText })) }
   const limit = route.authzBodyBytes
   if (limit !== undefined && route.isAudited !== true && (request.body?.length ?? 0) > limit)
     return { policies, ...tooLarge(limit) }
@@ -130,7 +128,7 @@ async function outcomeOn(
   if (authz.isClosed === true)
     return { policies, result: 'refused', ...check, changes: changesOf(route, model) }
   if (decision.type === 'reply') return { policies, result: 'denied', ...check }
-  const text = allowedText(authz, decision)
+  const text = allowedText(authz, policies, decision.token !== undefined)
   const outcome = await guarded(model, request, { reached, entries, text })
   const isAnswered = outcome.answer.from === 'backend'
   const answer = { ...outcome.answer, ...(isAnswered && { reason: decision.reason }) }
@@ -158,14 +156,6 @@ async function guarded(
       : undefined
   return refused ?? passed(reached, entries, text)
 }
-
-function allowedText({ isAudited }: AuthzEntry, { token }: Allowed): string {
-  if (isAudited === true)
-    return 'only policies of mode Audit concern this route, which refuse nothing'
-  return token === undefined ? 'allowed without claims' : 'allowed with the claims of the token'
-}
-
-const OPEN = 'no policy decides who may use this route: nothing is checked'
 
 const tooLarge = (limit: number): Outcome => ({
   result: 'denied',

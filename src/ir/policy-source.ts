@@ -8,6 +8,13 @@ export interface PolicySource {
   readonly source: string
 }
 
+/** A field of a ProxyPolicy that takes part on a route and that no table entry attributes to its policy. */
+export interface PolicyField extends PolicySource {
+  readonly field: 'rateLimit' | 'transformation' | 'jwtAuthentication.mcp'
+  /** enforced: in a policy of mode Enforce. The others: in one of mode Audit. ignored: it has no effect there. */
+  readonly effect: 'enforced' | 'audited' | 'audited in part' | 'ignored'
+}
+
 /** The share of one ProxyPolicy in the pooled rules: the next ones in the list of its action and in requiredScopes. */
 export interface RulePolicy extends PolicySource {
   readonly action: 'Deny' | 'Require' | 'Allow'

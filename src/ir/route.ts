@@ -1,5 +1,7 @@
 // Types for an Envoy route: one match of one rule of an HTTPRoute on one virtual host.
 
+import type { PolicyField } from './policy-source.js'
+
 /** One match of one HTTPRoute rule (envoy.config.route.v3.Route). */
 export interface Route {
   /** From names.ts; unique within its virtual host. */
@@ -28,6 +30,8 @@ export interface Route {
   readonly limitsAudit?: Limits
   readonly requestHeaders?: HeaderModifier
   readonly responseHeaders?: HeaderModifier
+  /** Where limits and header changes come from, for explanations. Absent: no policy has any. */
+  readonly policyFields?: readonly PolicyField[]
 }
 
 /** Limits that each Envoy counts by itself (envoy.extensions.filters.http.local_ratelimit.v3.LocalRateLimit). */

@@ -352,7 +352,7 @@ test.concurrent('guarded bodies: their form and size', async () => {
   expect(explanations.map(({ answer }) => answer.reason)).toEqual(cases.map(([reason]) => reason))
   for (const { result, changes, notes } of explanations)
     expect(result === 'allowed' ? notes.join() : changes.join()).toMatch(
-      /Webhooks would be asked|--max-body-bytes|in a form that/,
+      /Webhooks are asked|--max-body-bytes|in a form that/,
     )
 })
 

@@ -15,6 +15,7 @@ import type {
 import type { HttpRouteRule, HttpRouteSpec } from '../../resources/kinds/http-route.js'
 import type { Resource } from '../../resources/kinds/resources.js'
 import { asksAuthz, type Attachment, enforcesAuthz } from '../policies/attachments.js'
+import { policyFieldsOf } from '../policies/policy-fields.js'
 import { keyOf } from '../world/world.js'
 import { answerHeaders } from './answer-headers.js'
 import type { Filters } from './filters.js'
@@ -211,9 +212,15 @@ function plainRoute(input: RuleInput, rule: RuleRoutes, match: RouteMatch): Unna
       ? {}
       : { limits: { local: attachment.rateLimit.local, maxBuckets: input.rateLimitBuckets } }),
     ...limitsAuditOf(input),
+    ...fieldsOf(attachment),
     ...(requestHeaders === undefined ? {} : { requestHeaders }),
     ...(responseHeaders === undefined ? {} : { responseHeaders }),
   }
+}
+
+function fieldsOf(attachment: Attachment): Pick<Route, 'policyFields'> {
+  const policyFields = policyFieldsOf(attachment)
+  return policyFields.length === 0 ? {} : { policyFields }
 }
 
 const limitsAuditOf = ({
