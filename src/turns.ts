@@ -48,6 +48,29 @@ export class Pace {
   }
 }
 
+/** Number of parts of a text that cost as much as looking at one JSON value. */
+const PARTS = 16
+
+/**
+ * Replaces a character wherever it occurs, in slices. String.replaceAll() would build a string with a node for each match:
+ * with millions of them it takes hundreds of megabytes, and whoever reads it first holds the thread for that long.
+ */
+export function* replaceInTurns(
+  text: string,
+  character: string,
+  by: string,
+  pace: Pace,
+): Work<string> {
+  if (!text.includes(character)) return text
+  const pieces: string[] = []
+  for (const piece of piecesOf(text)) {
+    const parts = piece.split(character)
+    if (pace.isDue(unitsOf(piece.length) + parts.length / PARTS)) yield
+    pieces.push(parts.join(by))
+  }
+  return pieces.join('')
+}
+
 /** Runs short work to the end without letting other tasks run. */
 export function atOnce<T>(work: Work<T>): T {
   for (;;) {

@@ -33,5 +33,6 @@ export type JsonProblem =
   | 'not UTF-8'
   | 'not JSON'
   | 'a member is there twice'
+  | 'the name of a member is too long'
   | 'nested too deeply'
   | 'it holds too many values'

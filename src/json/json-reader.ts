@@ -7,6 +7,8 @@ import { folded } from './members.js'
 
 /** Maximum depth of nesting, which CEL can read too. */
 const MAX_DEPTH = 100
+/** Maximum characters of a member's name as written: whoever compares or folds names does so at once. */
+export const MAX_NAME = 64 * 1024
 /** Maximum number of values kept of one text, because later walks over them do not pause. */
 export const MAX_VALUES = 50_000
 /** Scalars kept of a list that holds nothing else: vectors and lists of tokens have hundreds of thousands. */
@@ -191,7 +193,13 @@ export class JsonReader {
       if (code !== 0x5c) throw new Malformed('not JSON')
       this.readEscape()
     }
+    this.expectShortName()
     if (this.decoded !== undefined) this.resolve()
+  }
+
+  private expectShortName(): void {
+    if (this.isName && this.at - this.start - 1 > MAX_NAME)
+      throw new Malformed('the name of a member is too long')
   }
 
   private readEscape(): void {
@@ -213,6 +221,7 @@ export class JsonReader {
   }
 
   private endString(): void {
+    this.expectShortName()
     if (this.decoded !== undefined) this.resolve()
     const value = this.decoded ?? this.text.slice(this.from, this.at)
     this.decoded = undefined

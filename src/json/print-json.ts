@@ -50,8 +50,20 @@ function* printItems({ items }: ArrayNode, text: string, pace: Pace, out: string
 function* printCut({ start, end }: ArrayNode, text: string, pace: Pace, out: string[]): Work<void> {
   for (let at = start; at < end; at += PIECE) {
     if (pace.isDue(unitsOf(PIECE))) yield
-    out.push(text.slice(at, Math.min(at + PIECE, end)).replace(/[ \t\r\n]+/g, ''))
+    out.push(withoutBlanks(text.slice(at, Math.min(at + PIECE, end))))
   }
+}
+
+/** Works on bytes: String.replace() would build a string with a node for each blank. scalars: ASCII. */
+function withoutBlanks(scalars: string): string {
+  const bytes = Buffer.from(scalars, 'latin1')
+  let length = 0
+  for (const byte of bytes) {
+    if (byte === 0x20 || byte === 0x09 || byte === 0x0a || byte === 0x0d) continue
+    bytes[length] = byte
+    length += 1
+  }
+  return bytes.toString('latin1', 0, length)
 }
 
 /** Prints a string as JSON. */

@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { JsonNode } from '../../src/json/json-node.js'
-import { JsonReader, MAX_VALUES } from '../../src/json/json-reader.js'
+import { JsonReader, MAX_NAME, MAX_VALUES } from '../../src/json/json-reader.js'
 import { applyEdits, readJson, readJsonInSlices, SLICE } from '../../src/json/json-text.js'
 import { plainJson } from '../../src/json/print-json.js'
 import { atOnce } from '../../src/turns.js'
@@ -77,6 +77,8 @@ describe('readJson', () => {
     ['not JSON', bytes('\ufeff{}')],
     ['not JSON', bytes('')],
     ['a member is there twice', bytes('{"a":1,"\\u0061":2}')],
+    ['the name of a member is too long', bytes(`{"${'A'.repeat(MAX_NAME + 1)}":1}`)],
+    ['the name of a member is too long', bytes(`{"${String.raw`\u0041`.repeat(MAX_NAME)}":1}`)],
     ['nested too deeply', bytes('['.repeat(100_000))],
     ['it holds too many values', bytes(`[${'{},'.repeat(MAX_VALUES)}{}]`)],
     ['it holds too many values', bytes(`[${'{ },'.repeat(MAX_VALUES)}{}]`)],
@@ -84,6 +86,10 @@ describe('readJson', () => {
     ['not JSON', bytes('1'.repeat(10_000))],
   ])('refuses what is %s', (problem, body) => {
     expect(readJson(body)).toEqual({ ok: false, error: problem })
+  })
+
+  test('reads a name of the greatest length', () => {
+    expect(readJson(bytes(`{"${'A'.repeat(MAX_NAME)}":1}`)).ok).toBe(true)
   })
 
   test('keeps a member that is called __proto__', () => {

@@ -4,11 +4,11 @@
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type EventFrame, withData } from '../../src/llm/framing/frame.js'
+import type { EventFrame } from '../../src/llm/framing/frame.js'
 import { createSseReader } from '../../src/llm/framing/sse-frames.js'
 import { endedBy, type EventTexts, type StreamEvent } from '../../src/llm/text/stream-event.js'
 import { type Aimock, startAimock } from '../support/aimock.js'
-import { ended, eventOf, pushed, rewritten } from './support.js'
+import { ended, eventOf, pushed, rewritten, withData } from './support.js'
 
 const TEXT = 'The quick brown fox\nwrites to "a@b.example" 🦊.'
 const THOUGHT = 'A fox? It jumps.'

@@ -1,15 +1,16 @@
 // Reads events of streams for tests, and shows in short what readStreamEvent finds.
 
-import type {
-  EventFrame,
-  EventFrameReader,
-  FrameSink,
-  Reading,
+import {
+  type EventFrame,
+  type EventFrameReader,
+  type FrameSink,
+  piecesWithData,
+  type Reading,
 } from '../../src/llm/framing/frame.js'
 import { readStreamEvent } from '../../src/llm/stream-read.js'
 import { rewriteEvent, type StreamEvent } from '../../src/llm/text/stream-event.js'
 import { ok, type Result } from '../../src/result.js'
-import { atOnce } from '../../src/turns.js'
+import { atOnce, Pace } from '../../src/turns.js'
 
 /** Reads all frames at once; those before an error are in the list that is passed. */
 function framesOf(
@@ -33,6 +34,10 @@ export const pushed = (
 
 export const ended = (reader: EventFrameReader): Result<readonly EventFrame[], string> =>
   framesOf((take) => reader.end(take), [])
+
+/** The frame's raw text with other data. */
+export const withData = (frame: EventFrame, data: string): string =>
+  atOnce(piecesWithData(frame, data, new Pace())).join('')
 
 export const readEvent = (data: string): Result<StreamEvent, string> =>
   atOnce(readStreamEvent(data))

@@ -1,8 +1,7 @@
 // Reads the events of an MCP server's stream (WHATWG HTML section 9.2), each with its raw bytes, so unchanged events
 // leave as they arrived. Works in slices: an event may be as large as a body, or have tens of thousands of lines.
 
-import type { Pace } from '../../turns.js'
-import { PIECE, unitsOf, type Work } from '../../turns.js'
+import { type Pace, PIECE, replaceInTurns, unitsOf, type Work } from '../../turns.js'
 import { decodeUtf8InTurns, encodeUtf8InTurns, joinInTurns } from '../../utf8.js'
 
 /** A blank line: two line ends. A CR at the end of the text may be half of one. */
@@ -163,7 +162,8 @@ export function* withEventData(
   const [first, ...others] = lines
   if (first === undefined) return raw
   const lineEnd = raw.toString('latin1', first.end, first.next)
-  const text = data.replaceAll('\n', `${lineEnd === '' ? '\n' : lineEnd}data: `)
+  const between = `${lineEnd === '' ? '\n' : lineEnd}data: `
+  const text = yield* replaceInTurns(data, '\n', between, pace)
   const start = raw.indexOf(BYTE_ORDER_MARK) === 0 ? BYTE_ORDER_MARK.length : 0
   const parts: Uint8Array[] = [raw.subarray(start, first.start), DATA]
   parts.push(yield* encodeUtf8InTurns(text, pace), Buffer.from(lineEnd))

@@ -100,12 +100,15 @@ interface Failure {
   readonly subject?: RefusalSubject
 }
 
-type PassedFrame = { readonly type: 'text'; readonly pieces: Iterable<string> } | Failure
+type PassedFrame = { readonly type: 'text'; readonly pieces: readonly string[] } | Failure
+
+/** The client has left: nothing is sent any more. */
+const NOBODY_WAITS: Failure = { type: 'failed', problem: '' }
 
 const pass = (...pieces: readonly string[]): PassedFrame => ({ type: 'text', pieces })
 
 /** Sends the pieces of a frame in messages of up to twice the size of a piece. */
-function* sendWork(pieces: Iterable<string>, { send }: ProcessorStream, pace: Pace): Work<true> {
+function* sendWork(pieces: readonly string[], { send }: ProcessorStream, pace: Pace): Work<true> {
   let text = ''
   for (const piece of pieces) {
     text += piece
@@ -137,6 +140,7 @@ async function passFrames(
     // A stream may have millions of comments and blank lines; they leave together.
     if (frame.data === undefined) {
       silent += frame.raw
+      if (silent.length >= PIECE) sendSilent()
       continue
     }
     sendSilent()
@@ -162,12 +166,14 @@ async function passFrame(
   if (ADDRESS.test(data) && IS_ENDPOINT.test(frame.raw)) return pass(frame.raw)
   const found = await inspectReplyText(data, exchange, 'sent')
   switch (found.type) {
-    case 'passed':
-      return { type: 'text', pieces: piecesWithData(frame, found.text) }
+    case 'passed': {
+      const pieces = await inTurns(piecesWithData(frame, found.text, new Pace()), exchange.signal)
+      return pieces === undefined ? NOBODY_WAITS : { type: 'text', pieces }
+    }
     case 'unreadable':
       return { type: 'failed', problem: found.problem }
     case 'aborted':
-      return { type: 'failed', problem: '' }
+      return NOBODY_WAITS
     case 'withheld':
       return withhold(frame, found.message, found.by, exchange)
   }

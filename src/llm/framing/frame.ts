@@ -1,7 +1,7 @@
 // Types of the frames into which a streamed reply is cut: SSE events, or the items of a JSON array.
 
 import type { Result } from '../../result.js'
-import { type Pace, piecesOf, type Work } from '../../turns.js'
+import { type Pace, piecesOf, replaceInTurns, type Soon, unitsOf, type Work } from '../../turns.js'
 
 /** A frame. The raw texts of all frames, in order, are everything of the stream that may pass. */
 export interface EventFrame {
@@ -40,24 +40,21 @@ export interface EventFrameReader {
   end(take: FrameSink): Reading
 }
 
-/** Returns the frame's raw text with other data; everything else stays, byte for byte. */
-export function withData({ raw, data: old, around }: EventFrame, data: string): string {
-  if (around === undefined || data === old) return raw
-  const lines = withoutLineEnds(data).split('\n')
-  return around.before + lines.join(around.between) + around.after
-}
-
-/** Yields the pieces of withData(), so that a large frame can be sent in slices. */
-export function* piecesWithData(frame: EventFrame, data: string): Generator<string> {
-  const { raw, data: old, around } = frame
-  if (around === undefined || data === old) {
-    yield* piecesOf(raw)
-    return
+/** Returns the pieces of the frame's raw text with other data; everything else stays, byte for byte. */
+export function* piecesWithData(
+  { raw, data: old, around }: EventFrame,
+  data: string,
+  pace: Pace,
+): Work<readonly string[]> {
+  if (around === undefined || data === old) return [...piecesOf(raw)]
+  const pieces = [around.before]
+  for (const piece of piecesOf(data)) {
+    if (pace.isDue(unitsOf(piece.length))) yield
+    const escaped = withoutLineEnds(piece, pace)
+    const line = typeof escaped === 'string' ? escaped : yield* escaped
+    pieces.push(yield* replaceInTurns(line, '\n', around.between, pace))
   }
-  yield around.before
-  for (const piece of piecesOf(data))
-    yield withoutLineEnds(piece).replaceAll('\n', () => around.between)
-  yield around.after
+  return [...pieces, around.after]
 }
 
 /** Returns the frame without its data: clients dispatch no event for it. */
@@ -67,8 +64,22 @@ export function withoutData({ raw, around }: EventFrame): string {
   return around.before.replace(/data: $/, '') + around.after.slice(lineEnd.length)
 }
 
-/** Escapes what some clients take for line ends besides \n and \r; JSON has these characters only in strings. */
-export const withoutLineEnds = (json: string): string =>
-  json.replace(/[\x85\u2028\u2029]/g, (found) =>
-    found === '\x85' ? '\\u0085' : found === '\u2028' ? '\\u2028' : '\\u2029',
-  )
+/** Line ends of some clients besides \n and \r, and how JSON, which has them only in strings, escapes them. */
+const LINE_ENDS = /[\x85\u2028\u2029]/
+const ESCAPES = [
+  ['\x85', '\\u0085'],
+  ['\u2028', '\\u2028'],
+  ['\u2029', '\\u2029'],
+] as const
+
+/** Escapes what some clients take for line ends. json: at most a piece. */
+export function withoutLineEnds(json: string, pace: Pace): Soon<string> {
+  return LINE_ENDS.test(json) ? escaped(json, pace) : json
+}
+
+function* escaped(json: string, pace: Pace): Work<string> {
+  let text = json
+  for (const [character, escape] of ESCAPES)
+    text = yield* replaceInTurns(text, character, escape, pace)
+  return text
+}

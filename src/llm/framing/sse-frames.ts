@@ -2,7 +2,7 @@
 // error, as some clients could read it as data. Output has only the standard's line ends, and no text beside the data.
 
 import { err, ok, type Result } from '../../result.js'
-import { type Pace, PIECE, unitsOf, type Work } from '../../turns.js'
+import { type Pace, PIECE, piecesOf, unitsOf, type Work } from '../../turns.js'
 import { type DataPlace, type EventFrame, type EventFrameReader, withoutLineEnds } from './frame.js'
 import { FrameCutter } from './frame-cutter.js'
 
@@ -151,15 +151,14 @@ function* lineToPass(line: string, pace: Pace): Work<string | undefined> {
 }
 
 function* dataToPass(line: string, pace: Pace): Work<string | undefined> {
-  if (line.length <= PIECE) return NOT_IN_JSON.test(line) ? undefined : withoutLineEnds(line)
   const pieces: string[] = []
-  for (let at = 0; at < line.length; at += PIECE) {
-    if (pace.isDue(unitsOf(PIECE))) yield
-    const piece = line.slice(at, at + PIECE)
+  for (const piece of piecesOf(line)) {
+    if (pieces.length > 0 && pace.isDue(unitsOf(piece.length))) yield
     if (NOT_IN_JSON.test(piece)) return undefined
-    pieces.push(withoutLineEnds(piece))
+    const escaped = withoutLineEnds(piece, pace)
+    pieces.push(typeof escaped === 'string' ? escaped : yield* escaped)
   }
-  if (pace.isDue(unitsOf(line.length))) yield
+  if (pieces.length > 1 && pace.isDue(unitsOf(line.length))) yield
   return pieces.join('')
 }
 

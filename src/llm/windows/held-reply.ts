@@ -2,7 +2,7 @@
 // seen. Pure: does not know who asks the webhooks, or when.
 
 import { Pace, PIECE, piecesOf, unitsOf, type Work } from '../../turns.js'
-import { type EventFrame, withData } from '../framing/frame.js'
+import { type EventFrame, piecesWithData } from '../framing/frame.js'
 import { endedBy, isWhole, rewriteEvent, type StreamEvent } from '../text/stream-event.js'
 import type { HeldChannel } from './held-channel.js'
 import { MOST_CHANNELS, type PlacedPiece, ReplyChannels, type ReplyForm } from './reply-channels.js'
@@ -216,8 +216,8 @@ class HeldFrames implements HeldReply {
     })
     const data = yield* rewriteEvent(event, { pieces: pieceTexts, repeats: repeatTexts, emptied })
     if (data === event.json.text) return frame.raw
-    if (pace.isDue(unitsOf(data.length))) yield
-    return withData(frame, data)
+    const texts = yield* piecesWithData(frame, data, pace)
+    return texts.join('')
   }
 }
 

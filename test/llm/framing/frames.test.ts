@@ -6,16 +6,24 @@ import { describe, expect, test } from 'vitest'
 import {
   type EventFrame,
   type EventFrameReader,
-  withData,
+  piecesWithData,
   withoutLineEnds,
 } from '../../../src/llm/framing/frame.js'
 import { createJsonArrayReader } from '../../../src/llm/framing/json-array-frames.js'
 import { createSseReader } from '../../../src/llm/framing/sse-frames.js'
+import { atOnce, inTurns, Pace, PIECE } from '../../../src/turns.js'
+import { countTurns } from '../../support/count-turns.js'
 import { runs } from '../../support/runs.js'
 import { readBySplitlines } from '../../support/splitlines-client.js'
-import { ended, pushed } from '../support.js'
+import { ended, pushed, withData } from '../support.js'
 
 const LIMIT = 100_000
+
+/** A short text without the line ends that only some clients know. */
+function escaped(json: string): string {
+  const text = withoutLineEnds(json, new Pace())
+  return typeof text === 'string' ? text : atOnce(text)
+}
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
 
@@ -144,7 +152,7 @@ describe('server-sent events', () => {
         fc.json(),
         (stream, data) => {
           const [frame] = sse(stream)
-          expect(frame && dataOf(sse(withData(frame, data)))).toEqual([withoutLineEnds(data)])
+          expect(frame && dataOf(sse(withData(frame, data)))).toEqual([escaped(data)])
         },
       ),
     )
@@ -317,5 +325,40 @@ describe('a JSON array', () => {
     expect(pushed(createJsonArrayReader(16), bytesOf('[{"a":"12345678"}'))).toMatchObject({
       ok: false,
     })
+  })
+})
+
+describe('data of megabytes that is nothing but line ends', () => {
+  const PIECES = 32
+
+  test.each([
+    ['lines', '\n', 'data: x\ndata: y\n\n'],
+    ['line ends of some clients', '\u2028', 'data: x\n\n'],
+  ])('%s: each piece of it is written in a turn of its own', async (_name, character, event) => {
+    const data = character.repeat(PIECES * PIECE)
+    const [frame] = readAll(createSseReader(LIMIT), bytesOf(event))
+    if (frame === undefined) throw new Error('no frame')
+    const { result, turns } = await countTurns(() =>
+      inTurns(piecesWithData(frame, data, new Pace())),
+    )
+    const by = character === '\n' ? '\ndata: ' : String.raw`\u2028`
+    expect(result?.join('') === `data: ${by.repeat(PIECES * PIECE)}\n\n`).toBe(true)
+    expect(turns).toBeGreaterThanOrEqual(PIECES - 1)
+  })
+
+  test('what some clients take for line ends is read in such turns too', async () => {
+    const line = bytesOf(`data: "${'\u2028'.repeat(PIECES * PIECE)}"\n\n`)
+    const frames: EventFrame[] = []
+    const { turns } = await countTurns(() =>
+      inTurns(
+        createSseReader(2 * line.length).push(line, function* (frame) {
+          frames.push(frame)
+          return { ok: true, value: undefined }
+        }),
+      ),
+    )
+    expect(frames).toHaveLength(1)
+    expect(frames[0]?.data?.length).toBe(6 * PIECES * PIECE + 2)
+    expect(turns).toBeGreaterThanOrEqual(PIECES - 1)
   })
 })
