@@ -1,11 +1,12 @@
 // Reads the conversation that webhooks see from a body, by its form (decision 18). An unknown form is an error, never a
 // conversation without texts.
 
-import { type JsonText, readJsonInTurns } from '../json/json-text.js'
+import { type JsonText, readJson, readJsonInTurns } from '../json/json-text.js'
 import { asObject, member } from '../json/members.js'
 import { UnreadableForm } from '../json/unreadable-form.js'
 import { err, ok, type Result } from '../result.js'
 import type { Work } from '../turns.js'
+import { plainReply, plainRequest } from './apis/plain-chat.js'
 import { readAnything, readMarked } from './apis/replies.js'
 import { readMembers } from './apis/requests.js'
 import { apiOfPath, apiOfRequest, familyOfRequest } from './detect-api.js'
@@ -24,6 +25,8 @@ export const readRequest = (
 ): Work<Result<Conversation, string>> =>
   read(body, function* ({ root, text }) {
     const members = asObject(root, 'the body')
+    const plain = plainRequest(root)
+    if (plain !== undefined) return [apiOfRequest(members, 'messages', path), plain]
     const family = familyOfRequest(members, path)
     const entries = yield* readMembers(members, family, sourceOf(text, inspects, true))
     return [apiOfRequest(members, family, path), entries]
@@ -48,6 +51,8 @@ export const readReply = (
   read(body, function* (json) {
     const other = (isError: boolean): Work<EventTexts> => readOther(json, path, isError, inspects)
     if (kind === 'error') return yield* other(true)
+    const plain = plainReply(json.root)
+    if (plain !== undefined) return ['openai-chat', plain]
     try {
       if (isCount(json)) return yield* other(false)
       return yield* readModelReply(json, inspects)
@@ -85,11 +90,14 @@ function* readModelReply({ root, text }: JsonText, inspects: Inspects): Work<Eve
   )
 }
 
+/** Bodies of at most this many bytes are read without a pause. */
+const SHORT = 16 * 1024
+
 function* read(
   body: Uint8Array,
   reader: (json: JsonText) => Work<EventTexts>,
 ): Work<Result<Conversation, string>> {
-  const json = yield* readJsonInTurns(body)
+  const json = body.length <= SHORT ? readJson(body) : yield* readJsonInTurns(body)
   if (!json.ok) return json
   try {
     const [api, entries] = yield* reader(json.value)

@@ -10,10 +10,21 @@ interface Shape {
   readonly fits: (value: string) => boolean
 }
 
-const of = (longest: number, foreign: RegExp): Shape => ({
-  longest,
-  fits: (value) => !foreign.test(value),
-})
+/** foreign: matches every character that does not fit, which includes all beyond ASCII. */
+function of(longest: number, foreign: RegExp): Shape {
+  const isForeign = Array.from({ length: 128 }, (_, code) =>
+    foreign.test(String.fromCharCode(code)),
+  )
+  return {
+    longest,
+    // A loop, because a pattern takes longer to start, and most settings are short.
+    fits: (value) => {
+      for (let at = 0; at < value.length; at++)
+        if (isForeign[value.charCodeAt(at)] !== false) return false
+      return true
+    },
+  }
+}
 
 const id = of(256, /[^\w.:/@+=|~#$[\]-]/)
 const base64 = of(Infinity, /[^A-Za-z0-9+/=_-]/)
