@@ -181,34 +181,47 @@ const isolated = [
   'test/workers/table-changes.test.ts',
 ]
 
+// Unit tests that take long: floods, random sequences and texts, megabytes in every slice, and waits for the clock. Without
+// them the unit project takes seconds.
+const long = [
+  'test/admin/config-dump.test.ts',
+  'test/cel/oracle.test.ts',
+  'test/controller/probe.test.ts',
+  'test/demo/{llm-server,mcp-server}.test.ts',
+  'test/extproc/guard/{encoding-left,held-bytes}.test.ts',
+  'test/extproc/streamed/{any-slices,slices}.test.ts',
+  'test/gatewayapi/{gateway-policies,translator-sequences}.test.ts',
+  'test/grpc/{message-reader,turns}.test.ts',
+  'test/http2/{floods,fuzz,windows}.test.ts',
+  'test/llm/{body-properties,body-slices,hidden}.test.ts',
+  'test/llm/windows/held-channel.test.ts',
+  'test/remote/webhook-pools.test.ts',
+  'test/resources/decode/yaml-document.test.ts',
+  'test/resources/files/{file-provider,folders,reader-thread,written-in-place}.test.ts',
+  'test/snapshot/{incremental,many-routes}.test.ts',
+  'test/xds/server/{ads-retry,responses}.test.ts',
+]
+
+// What unit tests with and without processes of their own share.
+const unit = { expect: expectations, pool: 'forks' as const, maxWorkers, testTimeout: 20_000 }
+
+// One process runs many files and loads each module once: half of the time is saved. Tests that wait for watchers run many
+// at a time.
+const shared = { ...unit, isolate: false, maxConcurrency: 20 }
+
 export default defineConfig({
   test: {
     projects: [
       {
         test: {
+          ...shared,
           name: 'unit',
-          expect: expectations,
           include: ['test/**/*.test.ts'],
-          exclude: [...notUnit, ...isolated],
-          pool: 'forks',
-          // One process runs many files and loads each module once: half of the time is saved.
-          isolate: false,
-          // Tests that wait for watchers, many at a time.
-          maxConcurrency: 20,
-          maxWorkers,
-          testTimeout: 20_000,
+          exclude: [...notUnit, ...isolated, ...long],
         },
       },
-      {
-        test: {
-          name: 'isolated',
-          expect: expectations,
-          include: isolated,
-          pool: 'forks',
-          maxWorkers,
-          testTimeout: 20_000,
-        },
-      },
+      { test: { ...shared, name: 'long', include: long } },
+      { test: { ...unit, name: 'isolated', include: isolated } },
       {
         test: {
           name: 'golden',

@@ -9,6 +9,8 @@ import { runScript } from './runtime.mjs'
 import { setup } from './setup.mjs'
 import { root } from './stale.mjs'
 
+const PROJECTS = ['unit', 'isolated', 'long'].flatMap((name) => ['--project', name])
+
 await runScript(async () => {
   await setup()
   const vitest = join(root, 'node_modules/vitest/vitest.mjs')
@@ -16,7 +18,7 @@ await runScript(async () => {
   const env = { ...process.env, GATEHOUSE_NIGHTLY: 'yes' }
   const { status } = spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit', env })
   if (status !== 0 || process.argv.length > 2) return status ?? 1
-  const properties = [vitest, 'run', '--project', 'unit', '--project', 'isolated']
+  const properties = [vitest, 'run', ...PROJECTS]
   return (
     run([join(root, 'scripts/test-cluster.mjs')]) ||
     run([...properties, '--test-timeout=600000'], { GATEHOUSE_TEST_RUNS: '2' }) ||

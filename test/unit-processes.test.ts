@@ -8,15 +8,29 @@ import { expect, test } from 'vitest'
 const ROOT = resolve(import.meta.dirname, '..')
 const read = (path: string): string => readFileSync(resolve(ROOT, path), 'utf8')
 
-const [, list = ''] = /const isolated = \[(.*?)\n\]/s.exec(read('vitest.config.ts')) ?? []
-const isolated = [...list.matchAll(/'([^']+)'/g)].map(([, pattern = '']) => pattern)
+/** Returns the patterns of a list in vitest.config.ts. */
+function listed(name: string): readonly string[] {
+  const list =
+    new RegExp(`const ${name} = \\[(.*?)\\n\\]`, 's').exec(read('vitest.config.ts'))?.[1] ?? ''
+  return [...list.matchAll(/'([^']+)'/g)].map(([, pattern = '']) => pattern)
+}
+const [isolated, long] = [listed('isolated'), listed('long')]
 const files = globSync('test/**/*.ts', { cwd: ROOT })
 const isTest = (path: string): boolean => path.endsWith('.test.ts')
 
-test('the list of isolated files names files', () => {
-  expect(isolated.length).toBeGreaterThan(5)
-  const empty = isolated.filter((pattern) => !files.some((path) => matchesGlob(path, pattern)))
+test.each([
+  ['isolated', isolated],
+  ['long', long],
+])('the list of %s files names files', (_, patterns) => {
+  expect(patterns.length).toBeGreaterThan(5)
+  const empty = patterns.filter((pattern) => !files.some((path) => matchesGlob(path, pattern)))
   expect(empty).toEqual([])
+})
+
+test('no file is in both lists', () => {
+  const isIn = (patterns: readonly string[], path: string): boolean =>
+    patterns.some((pattern) => matchesGlob(path, pattern))
+  expect(files.filter((path) => isIn(isolated, path) && isIn(long, path))).toEqual([])
 })
 
 test('unit tests that replace modules have processes of their own', () => {

@@ -1,10 +1,10 @@
 // The secret that replicas share for probes: created once, read again, and kept while the API server fails.
 
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { type ProbeSecret, startProbeSecret } from '../../../src/app/cluster/probe-secret.js'
 import type { JsonObject } from '../../../src/ir/json.js'
 import { type KubernetesClient, KubernetesError } from '../../../src/resources/kubernetes/client.js'
-import { eventually } from '../../support/eventually.js'
+import { eventually, fakeClock } from '../../support/fake-clock.js'
 
 const [one, other] = [1, 2].map((byte) => new Uint8Array(32).fill(byte)) as [Uint8Array, Uint8Array]
 const secretOf = (bytes: Uint8Array): JsonObject => ({
@@ -16,6 +16,8 @@ type Call = (method: string, path: string, body?: JsonObject) => Promise<JsonObj
 
 let running: ProbeSecret | undefined
 let warnings: string[] = []
+
+beforeEach(fakeClock)
 
 afterEach(() => {
   running?.close()
@@ -87,5 +89,6 @@ test('nothing is asked any more after the end, even if an answer hangs until the
   secret.close()
   answer(secretOf(one))
   await eventually(() => expect(secret.current()).toBeDefined())
+  await vi.advanceTimersByTimeAsync(60_000)
   expect(calls).toBe(1)
 })

@@ -1,6 +1,6 @@
 // What keeps objects in the API server: calls that fail, hang or meet the object of another manager, and what is never written.
 
-import { afterEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { JsonObject } from '../../../src/ir/json.js'
 import type { Applier, ObjectName } from '../../../src/resources/kubernetes/applier.js'
 import { KubernetesError } from '../../../src/resources/kubernetes/client.js'
@@ -11,7 +11,7 @@ import {
   type WantedObjects,
 } from '../../../src/resources/kubernetes/object-keeper.js'
 import type { WantedObject } from '../../../src/resources/kubernetes/wanted-object.js'
-import { eventually } from '../../support/eventually.js'
+import { eventually, fakeClock } from '../../support/fake-clock.js'
 
 const LABEL = ['example.com/kept-by', 'one'] as const
 
@@ -85,6 +85,8 @@ function startKeeper(calls: Partial<Applier> = {}, ...there: readonly JsonObject
 }
 
 const endings: (() => Promise<void>)[] = []
+
+beforeEach(fakeClock)
 
 afterEach(async () => {
   for (const end of endings.splice(0)) await end()
@@ -185,8 +187,6 @@ test('removals that fail are logged, do not keep the others, and are tried again
 })
 
 test('calls again no sooner than a busy API server asks', async () => {
-  vi.useFakeTimers()
-  endings.push(() => Promise.resolve(void vi.useRealTimers()))
   const applied: string[] = []
   const { rounds, warnings, want } = startKeeper({
     apply: ({ name }) => {
