@@ -178,6 +178,7 @@ const isolated = [
   'test/resources/files/one-change.test.ts',
   'test/snapshot/one-change.test.ts',
   'test/snapshot/slices.test.ts',
+  'test/snapshot/weak-maps.test.ts',
   'test/workers/table-changes.test.ts',
 ]
 

@@ -1,6 +1,6 @@
 // Builds the report for /status from resources, their conditions, undecodable documents, Envoys and remote documents.
 
-import { memo } from '../incremental/memo.js'
+import { briefMemo, memo } from '../incremental/memo.js'
 import {
   AUDIT,
   type Condition,
@@ -130,7 +130,7 @@ const NOTHING: OwnStatus = { conditions: [] }
 /** Returns reported(), memoised by the conditions and the resource. */
 const createMemoisedReport = (own: Pick<OwnStatus, 'open'>) =>
   memo((conditions: readonly Condition[]) =>
-    memo((resource: ReadResource) => reported(resource, own, conditions)),
+    briefMemo((resource: ReadResource) => reported(resource, own, conditions)),
   )
 
 const reported = (

@@ -2,6 +2,7 @@
 // results can be memoised per chunk and a change recomputes one chunk. Cuts depend only on names: equal lists are cut
 // alike in every process, and adding, removing or moving an element does not change the other cuts.
 
+import { createAttachedMap } from './attached-map.js'
 import { commonEnds } from './diff.js'
 
 /** Part of a list, never empty. */
@@ -25,7 +26,7 @@ interface Cut<Element> {
 export function createChunker<Element extends object>(
   nameOf: (element: Element) => string,
 ): Chunker<Element> {
-  const known = new WeakMap<Element, Chunk<Element>>()
+  const known = createAttachedMap<Element, Chunk<Element>>()
   const endsWith = (last: Element, length: number): boolean =>
     length === MAX_LENGTH || isCut(nameOf(last))
   const cut = (list: readonly Element[], start: number, first: Element): Chunk<Element> => {
@@ -50,7 +51,7 @@ export function createChunker<Element extends object>(
     const before = known.get(first)
     return before !== undefined && stands(before, list, start) ? before : cut(list, start, first)
   }
-  const cuts = new WeakMap<Element, Cut<Element>>()
+  const cuts = createAttachedMap<Element, Cut<Element>>()
   const chunksOf = (list: readonly Element[]): readonly Chunk<Element>[] => {
     const [head] = list
     const before = head && cuts.get(head)

@@ -1,5 +1,6 @@
 // Derives the status to write for each object in the cluster from the state of the pipeline.
 
+<<<<<<< HEAD:src/app/cluster/cluster-statuses.ts
 import type { Enforcement } from '../../controller/enforcement.js'
 import type { AttachedRoutes } from '../../gatewayapi/routes/route-chunks.js'
 import {
@@ -8,6 +9,13 @@ import {
 } from '../../gatewayapi/status/supported-features.js'
 import { keyIn } from '../../gatewayapi/world/world.js'
 import { memo } from '../../incremental/memo.js'
+=======
+import type { Enforcement } from '../controller/enforcement.js'
+import type { AttachedRoutes } from '../gatewayapi/routes/route-chunks.js'
+import { PROVISION_FEATURES, SUPPORTED_FEATURES } from '../gatewayapi/status/supported-features.js'
+import { keyIn } from '../gatewayapi/world/world.js'
+import { briefMemo, memo } from '../incremental/memo.js'
+>>>>>>> 99aacab0 (incremental: keep memoised results on their objects, so that full collections pause less):src/app/cluster-statuses.ts
 import {
   type Condition,
   type GatewayName,
@@ -38,7 +46,7 @@ type ClusterStatuses = (
 /** Creates a function that keeps the statuses it has derived: the same object is a status that needs no comparison. */
 export function createClusterStatuses(): ClusterStatuses {
   const enforcedStatus = memo((enforcement: Enforcement) =>
-    memo((status: ResourceStatus) => withEnforcement(status, enforcement)),
+    briefMemo((status: ResourceStatus) => withEnforcement(status, enforcement)),
   )
   const withFeatures = createFeatureStatus(SUPPORTED_FEATURES)
   const withProvisionFeatures = createFeatureStatus(PROVISION_FEATURES)

@@ -1,6 +1,6 @@
 // One type on one stream: its subscription, and the next response.
 
-import { memo } from '../../incremental/memo.js'
+import { briefMemo, memo } from '../../incremental/memo.js'
 import { listOf } from '../../incremental/named-map.js'
 import type { EncodedResource } from '../encode/encode.js'
 import { CLUSTER_TYPE, LISTENER_TYPE } from '../encode/type-urls.js'
@@ -40,7 +40,7 @@ const FEW = 16
 
 /** Returns the resources of these names; all itself, which other streams share, if these are all of them. */
 const namedIn = memo((all: ResourceMap) =>
-  memo((names: ReadonlySet<string>): ResourceMap => {
+  briefMemo((names: ReadonlySet<string>): ResourceMap => {
     const isFew = names.size < all.size / FEW
     const found = isFew
       ? [...names].sort().flatMap((name) => all.get(name) ?? [])

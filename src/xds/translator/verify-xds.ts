@@ -14,7 +14,7 @@ import { ExtAuthzPerRouteSchema } from '../../grpc/generated/envoy/extensions/fi
 import { HttpConnectionManagerSchema } from '../../grpc/generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js'
 import { DownstreamTlsContextSchema } from '../../grpc/generated/envoy/extensions/transport_sockets/tls/v3/tls_pb.js'
 import type { Chunk } from '../../incremental/chunked-list.js'
-import { memo, memoWork } from '../../incremental/memo.js'
+import { briefMemo, briefMemoWork, memo, memoWork } from '../../incremental/memo.js'
 import { ROUTE_CONTEXT_KEY } from '../../ir/names.js'
 import { mapWork, type Work } from '../../turns.js'
 import type { EncodedResource } from '../encode/encode.js'
@@ -164,12 +164,12 @@ function createFacts() {
     undefinedNames,
     /** Undefined clusters of a chunk, computed once per set of clusters. */
     missingIn: memo((known: ReadonlySet<string>) =>
-      memo(({ clusters }: Facts): readonly string[] =>
+      briefMemo(({ clusters }: Facts): readonly string[] =>
         [...clusters].filter((name) => !known.has(name)),
       ),
     ),
     undefinedAssignments: memo((clusters: readonly EncodedResource[]) =>
-      memoWork(function* (endpoints: readonly EncodedResource[]) {
+      briefMemoWork(function* (endpoints: readonly EncodedResource[]) {
         const { needy } = yield* clusterFacts(clusters)
         return undefinedNames('load assignment', needy, endpoints)
       }),
