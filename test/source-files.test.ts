@@ -30,7 +30,8 @@ describe('names', () => {
 describe('caches', () => {
   test('of the translation and its reports have an owner: none belongs to a module', () => {
     const rooms = ['gatewayapi/', 'xds/translator/', 'xds/encode/', 'admin/', 'app/']
-    const cache = /^(?:export )?const .*(?:\b(?:memo|briefMemo)(?:Work)?(?:With)?[<(]|\bcreateChunker\b|\bcreateAttachedMap\b|new WeakMap)/m
+    const cache =
+      /^(?:export )?const .*(?:\b(?:memo|briefMemo)(?:Work)?(?:With)?[<(]|\bcreateChunker\b|\bcreateAttachedMap\b|new WeakMap)/m
     // By descriptors, which a module has for good.
     const fixed = ['xds/translator/dump-xds.ts']
     const wrong = files

@@ -1,6 +1,5 @@
 // Derives the status to write for each object in the cluster from the state of the pipeline.
 
-<<<<<<< HEAD:src/app/cluster/cluster-statuses.ts
 import type { Enforcement } from '../../controller/enforcement.js'
 import type { AttachedRoutes } from '../../gatewayapi/routes/route-chunks.js'
 import {
@@ -8,14 +7,7 @@ import {
   SUPPORTED_FEATURES,
 } from '../../gatewayapi/status/supported-features.js'
 import { keyIn } from '../../gatewayapi/world/world.js'
-import { memo } from '../../incremental/memo.js'
-=======
-import type { Enforcement } from '../controller/enforcement.js'
-import type { AttachedRoutes } from '../gatewayapi/routes/route-chunks.js'
-import { PROVISION_FEATURES, SUPPORTED_FEATURES } from '../gatewayapi/status/supported-features.js'
-import { keyIn } from '../gatewayapi/world/world.js'
-import { briefMemo, memo } from '../incremental/memo.js'
->>>>>>> 99aacab0 (incremental: keep memoised results on their objects, so that full collections pause less):src/app/cluster-statuses.ts
+import { briefMemo, memo } from '../../incremental/memo.js'
 import {
   type Condition,
   type GatewayName,
