@@ -189,8 +189,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
 
   explain: [
     ...['xds/translator', 'extauthz', 'routing', 'rules', 'resources/kinds', 'cel', 'oauth'],
-    ...['extproc/guard', 'extproc/mcp', 'extproc/stream', 'ending'],
-    ...['grpc', 'ir', 'turns', ...BASE],
+    ...['extproc/guard', 'extproc/mcp', 'extproc/relay', 'extproc/well-known', 'extproc/stream'],
+    ...['ending', 'grpc', 'ir', 'turns', ...BASE],
   ],
   snapshot: [
     ...['xds/encode', 'xds/server', 'xds/translator', 'extauthz', 'extproc'],

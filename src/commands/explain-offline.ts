@@ -3,7 +3,7 @@
 import { readFile } from 'node:fs/promises'
 import { meshOf } from '../app/pipeline/mesh.js'
 import { errorText } from '../errors.js'
-import { explain, type ExplainModel, keySetsFor } from '../explain/explain.js'
+import { explain, type ExplainModel, neededFor } from '../explain/explain.js'
 import type { ExplainRequest } from '../explain/explain-request.js'
 import type { Explanation } from '../explain/explanation.js'
 import { isJsonObject, type JsonObject, parseJson } from '../ir/json.js'
@@ -39,8 +39,10 @@ export async function explainOffline(
     refetchKeySet: () => Promise.resolve({ isAnswered: true, isOlder: false }),
     keySetAnswers: () => 1,
   }
-  const needed = new Set(keySetsFor(first.ir, request))
-  const wanted = first.wanted.filter(({ id }) => needed.has(id))
+  const needed = neededFor(first.ir, request)
+  const wanted = first.wanted.filter(({ id, kind }) =>
+    kind === 'KeySet' ? needed.keySets.includes(id) : settings.fetch && needed.discovery,
+  )
   const assumesKeys = !settings.fetch && settings.jwks.length === 0 && !hasToken(request)
   const remote = await keysOf(wanted, settings, { assumesKeys, stop: io.stop })
   if (!remote.ok) return remote

@@ -30,7 +30,7 @@ export interface CheckFacts {
 export function checkMessage(facts: CheckFacts): Buffer {
   const { key, request, body } = facts
   const scheme = schemeOf(facts)
-  const headers = headersOf(facts, scheme)
+  const headers = headersFromEnvoy(facts)
   const http: Parameters<typeof create<typeof HttpRequestSchema>>[1] = {
     method: request.method,
     path: request.target,
@@ -56,8 +56,8 @@ export function checkMessage(facts: CheckFacts): Buffer {
   return Buffer.from(toBinary(CheckRequestSchema, message))
 }
 
-/** The client's headers, and those that Envoy sets before it asks. */
-function headersOf(facts: CheckFacts, scheme: string): readonly Field[] {
+/** Returns the client's headers, and those that Envoy sets before it asks. */
+export function headersFromEnvoy(facts: Omit<CheckFacts, 'key' | 'body'>): readonly Field[] {
   const { request, sourceAddress, trustedHops } = facts
   const forwardedFor = headerValue(request, 'x-forwarded-for')
   const forwardedProto = headerValue(request, 'x-forwarded-proto')
@@ -65,7 +65,7 @@ function headersOf(facts: CheckFacts, scheme: string): readonly Field[] {
     [':method', request.method],
     [':authority', request.authority],
     [':path', request.target],
-    [':scheme', scheme],
+    [':scheme', schemeOf(facts)],
     ...request.headers.filter(([name]) => !SET_BY_ENVOY.has(name)),
     [
       'x-forwarded-for',
@@ -78,7 +78,7 @@ function headersOf(facts: CheckFacts, scheme: string): readonly Field[] {
 const SET_BY_ENVOY = new Set(['host', 'x-forwarded-for', 'x-forwarded-proto'])
 
 /** Returns the scheme that trusted proxies report; without them, that of the connection. */
-function schemeOf({ request, scheme, trustedHops }: CheckFacts): string {
+function schemeOf({ request, scheme, trustedHops }: Omit<CheckFacts, 'key' | 'body'>): string {
   const forwarded = trustedHops > 0 ? headerValue(request, 'x-forwarded-proto') : undefined
   return forwarded === 'http' || forwarded === 'https' ? forwarded : scheme
 }

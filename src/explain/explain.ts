@@ -6,9 +6,10 @@ import type { RefuseAction, Route } from '../ir/route.js'
 import { type ResourceStatus } from '../ir/status.js'
 import type { Resources } from '../resources/kinds/resources.js'
 import type { FoundRoute } from '../routing/find-route.js'
-import { pathOf, type RoutedRequest } from '../routing/match-route.js'
+import { pathOf } from '../routing/match-route.js'
 import { atOnce, runInTurns } from '../turns.js'
 import { type Reached, reachListener } from './choose-listener.js'
+import { documentAnswer } from './document-answer.js'
 import { explainCheck } from './explain-check.js'
 import type { ExplainRequest } from './explain-request.js'
 import type { ExplainedPlace, Explanation } from './explanation.js'
@@ -19,7 +20,6 @@ import { refusalReasons } from './refusal-reasons.js'
 import {
   backendsText,
   describeRoute,
-  documentAt,
   entriesOf,
   isUnresolved,
   type RouteEntries,
@@ -117,6 +117,8 @@ async function outcomeOn(
   const policies = policiesOf(route, entries)
   const early = beforeCheck(model, reached, entries)
   if (early !== undefined) return { policies, ...early }
+  if (route.action.type === 'answered')
+    return { policies, ...(await answeredOutcome(model, request, reached, entries.proc)) }
   const { authz } = entries
   const openText = allowedText(authz, policies, false)
   if (authz === undefined)
@@ -167,7 +169,7 @@ const tooLarge = (limit: number): Outcome => ({
 function beforeCheck(
   model: ExplainModel,
   { found, place, scheme }: OnRoute,
-  { authz, proc }: RouteEntries,
+  { authz }: RouteEntries,
 ): Outcome | undefined {
   const { route, request } = found
   const preflight = preflightOn(route, request)
@@ -182,7 +184,6 @@ function beforeCheck(
   }
   if (action.type === 'misdirected') return MISDIRECTED
   if (action.type === 'refuse' && authz === undefined) return refusedRoute(action, found, model)
-  if (action.type === 'answered') return answeredOutcome(proc, request)
   return undefined
 }
 
@@ -221,19 +222,19 @@ function changesOf(route: Route, model: ExplainModel): readonly string[] {
   return reasons.length > 0 ? reasons : ['`gatehouse check` says what is wrong']
 }
 
-function answeredOutcome(proc: RouteEntries['proc'], request: RoutedRequest): Outcome {
-  const document =
-    proc?.type === 'well-known' ? documentAt(proc, pathOf(request.target)) : undefined
-  return document === undefined
-    ? {
-        result: 'answered',
-        answer: { from: 'Gatehouse', status: 404, text: 'no OAuth document has this path' },
-        changes: ['Ask for a document of the path of the MCP endpoint'],
-      }
-    : {
-        result: 'answered',
-        answer: { from: 'Gatehouse', text: `${document}, without a token (ext_proc answers)` },
-      }
+function answeredOutcome(
+  { trustedHops, isOffline, now }: ExplainModel,
+  { sourceAddress, body }: ExplainRequest,
+  { found: { request }, scheme }: OnRoute,
+  proc: RouteEntries['proc'],
+): Outcome | Promise<Outcome> {
+  const given = { request, scheme, sourceAddress, body, trustedHops, isOffline, now }
+  return proc?.type === 'well-known' ? documentAnswer(proc, given) : UNANSWERED
+}
+
+const UNANSWERED: Outcome = {
+  result: 'refused',
+  answer: byEnvoy(503, 'no policy of the route has OAuth documents'),
 }
 
 /** Returns the answer of an allowed request. text: why it is allowed. */
@@ -259,13 +260,25 @@ const UNRESOLVED: Outcome = {
   ],
 }
 
-/** Returns the ids of the key sets that the check of a request would read (WantedDocument.id). */
-export function keySetsFor(ir: Ir, request: ExplainRequest): readonly string[] {
+/** The documents of providers that the answer to a request depends on. */
+export interface NeededDocuments {
+  /** Ids of the key sets that the check reads (WantedDocument.id). */
+  readonly keySets: readonly string[]
+  /** Whether the answer is made of the provider's discovery document. */
+  readonly discovery: boolean
+}
+
+/** Returns the documents that an explanation of the request needs. */
+export function neededFor(ir: Ir, request: ExplainRequest): NeededDocuments {
   const reached = atOnce(reachListener(ir, request))
-  if (!reached.ok || reached.value.found.type !== 'route') return []
-  const { authz } = entriesOf(ir, reached.value.found.route)
+  if (!reached.ok || reached.value.found.type !== 'route') return { keySets: [], discovery: false }
+  const { route } = reached.value.found
+  const { authz } = entriesOf(ir, route)
   const providers = [...(authz?.jwt?.providers ?? []), ...(authz?.audit?.jwt?.providers ?? [])]
-  return providers.flatMap(({ keySet: { source } }) =>
-    source.type === 'remote' ? [source.id] : [],
-  )
+  return {
+    keySets: providers.flatMap(({ keySet: { source } }) =>
+      source.type === 'remote' ? [source.id] : [],
+    ),
+    discovery: route.action.type === 'answered',
+  }
 }

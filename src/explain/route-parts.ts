@@ -1,10 +1,9 @@
-// Describes the route of a request: its HTTPRoute, its table entries, its backends and its documents.
+// Describes the route of a request: its HTTPRoute, its table entries and its backends.
 
 import type { AuthzEntry } from '../ir/authz-entry.js'
 import type { Ir } from '../ir/ir.js'
-import type { ProcEntry, WellKnownEntry } from '../ir/proc-entry.js'
+import type { ProcEntry } from '../ir/proc-entry.js'
 import type { ForwardAction, Route, ValueMatch } from '../ir/route.js'
-import { oauthDocumentAt, relayEndpointAt } from '../oauth/paths.js'
 import type { Resources } from '../resources/kinds/resources.js'
 import { matchText } from './check-steps.js'
 import type { ExplainedRoute } from './explanation.js'
@@ -66,18 +65,4 @@ export function backendsText({ destinations }: ForwardAction): string {
       return used.length === 1 ? name : `${name} (${String(Math.round((100 * weight) / total))} %)`
     })
     .join(', ')
-}
-
-const DOCUMENTS = {
-  'resource-metadata': 'the protected resource metadata (RFC 9728)',
-  'server-metadata': 'the authorization server metadata (RFC 8414)',
-  registration: 'client registration (RFC 7591)',
-}
-
-/** Names the document or endpoint at the path; undefined: there is none, and the answer is 404. */
-export function documentAt({ paths, relay }: WellKnownEntry, path: string): string | undefined {
-  const document = oauthDocumentAt(paths.mcpPath, path)
-  if (document !== undefined) return DOCUMENTS[document]
-  const endpoint = relay && relayEndpointAt(paths.mcpPath, path)
-  return endpoint === undefined ? undefined : `the endpoint "${endpoint}" of the relayed login`
 }

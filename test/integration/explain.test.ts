@@ -5,12 +5,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { explainRequest } from '../../src/commands/explain.js'
 import type { Explanation } from '../../src/explain/explanation.js'
-import { parseCommandLine } from '../../src/settings.js'
 import type { Backend } from '../support/backend.js'
 import { startBackend } from '../support/backend.js'
 import { eventually } from '../support/eventually.js'
+import { explain } from '../support/explain-command.js'
 import { explainedRoutes, ISSUER } from '../support/explained-routes.js'
 import { chat, sample, service } from '../support/guardrails.js'
 import { send } from '../support/http.js'
@@ -141,22 +140,6 @@ async function explained(asked: Asked): Promise<Explanation> {
     place: { ...offline.place, ...(place.route && { route: place.route }) },
   })
   return offline
-}
-
-async function explain(args: readonly string[]): Promise<Explanation> {
-  const line = parseCommandLine(['explain', '--format', 'json', ...args], {})
-  if (line.type !== 'settings') throw new Error(JSON.stringify(line))
-  let out = ''
-  let err = ''
-  const code = await explainRequest(line.settings, {
-    out: (text) => (out += text),
-    err: (text) => (err += text),
-    logger: { debug() {}, info() {}, warn() {}, error() {} },
-    stop: new AbortController().signal,
-    atExit: () => undefined,
-  })
-  expect({ code, err }).toEqual({ code: 0, err: '' })
-  return JSON.parse(out) as Explanation
 }
 
 const OK = 200

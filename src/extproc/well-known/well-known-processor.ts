@@ -102,6 +102,24 @@ export function createWellKnownProcessor(
   }
 }
 
+/** What an answer depends on in addition to the request. */
+interface Answering {
+  readonly clientAddress: string
+  readonly signal: Ending
+  readonly deps: WellKnownDeps
+}
+
+/** Returns the answer to a whole request, as the processor gives it. */
+export async function wellKnownReply(
+  entry: WellKnownEntry,
+  message: HeadersPart,
+  body: Uint8Array,
+  { clientAddress, signal, deps }: Answering,
+): Promise<Reply> {
+  const next = replyToHeaders(entry, requestView(message), { message, clientAddress })
+  return typeof next === 'function' ? next(body, signal, deps) : next
+}
+
 /** Builds a reply that depends on the body, or on other servers. */
 type Continued = (body: Uint8Array, signal: Ending, deps: WellKnownDeps) => Promise<Reply>
 
