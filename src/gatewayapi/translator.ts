@@ -76,7 +76,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
     lists: createLists(),
     placements: createPlacements(),
     routeChunks: createChunker(keyOf),
-    buildStatuses: createStatusBuilder(),
+    buildStatuses: createStatusBuilder(options.mesh !== undefined),
     namesOf: memo(namesOf),
   }
   let built: BuiltWorld | undefined

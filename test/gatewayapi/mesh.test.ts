@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createTranslator } from '../../src/gatewayapi/translator.js'
 import { collectResources } from '../../src/resources/decode/resource-set.js'
 import { decodeFile } from '../../src/resources/files/file-record.js'
@@ -77,4 +77,67 @@ test('where a policy is required, a route without one cannot be exported', () =>
   expect(mesh?.map(({ problems }) => problems)).toEqual([
     ['no policy decides who may use it, and one is required'],
   ])
+})
+
+describe('the cookies of a relay', () => {
+  const relayCase = readFileSync(CASE.replace('route.yaml', 'route-with-a-relay.yaml'), 'utf8')
+  const [withRelay = ''] = relayCase.split('--- # Output')
+
+  const beside = (name: string, namespace: string, more: string): string => `---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: { name: ${name}, namespace: ${namespace} }
+spec:
+  parentRefs: [{ name: eg, namespace: default }]
+  ${more}
+  rules: [{ matches: [{ path: { value: /${name} } }], backendRefs: [{ name: shop, port: 80 }] }]
+`
+
+  const rulesOn = (route: string): string => `---
+apiVersion: policy.gatehouse.dev/v1alpha1
+kind: ProxyPolicy
+metadata: { name: ${route} }
+spec:
+  targetRefs: [{ group: gateway.networking.k8s.io, kind: HTTPRoute, name: ${route} }]
+  traffic: { authorization: { policy: { matchExpressions: ['true'] } } }
+`
+
+  /** Returns the remark of the relay's policy about cookies, after each of the changes. */
+  const remarks = (...texts: readonly string[]): readonly (string | undefined)[] => {
+    const translator = createTranslator({ ...OPTIONS, mesh: 'envoy-gateway' })
+    return texts.map((text) => {
+      const file = Buffer.from(withRelay.replace('port: 8080 }', `${FROM_ALL} }`) + text)
+      const decoded = decodeFile(file, 'case.yaml', kindsOf(API_GROUP))
+      expect(decoded.problems).toEqual([])
+      const now = collectResources(decoded.resources).resources
+      const { statuses } = translator.translate(now, new Map())
+      const policy = statuses.find(({ kind, name }) => kind === 'ProxyPolicy' && name === 'mcp')
+      const [accepted] = policy?.conditions ?? []
+      return accepted?.message.split('\n').find((line) => line.startsWith('Browsers send'))
+    })
+  }
+  const FROM_ALL = 'port: 8080, allowedRoutes: { namespaces: { from: All } }'
+  const ON_HOST = 'hostnames: [mcp.example]'
+  const shop = beside('shop', 'default', ON_HOST)
+
+  test('reach the backends of routes of its host that no policy checks: the condition says so', () => {
+    const [none, one, two, foreign, checked] = remarks(
+      '',
+      shop,
+      shop + beside('blog', 'other', ON_HOST),
+      beside('blog', 'other', ON_HOST),
+      shop + rulesOn('shop'),
+    )
+    expect([none, checked]).toEqual([undefined, undefined])
+    expect(one).toContain(' that no policy checks (1, such as default/shop), and their backends ')
+    expect(two).toContain(' (2, such as default/shop), ')
+    expect(foreign).toContain(' of mcp.example that no policy checks (1), ')
+  })
+
+  test('reach no route of another name, nor one that another virtual host hides', () => {
+    const hostnames = ['', 'hostnames: ["*.example"]', 'hostnames: [shop.example]']
+    expect(remarks(...hostnames.map((more) => beside('shop', 'default', more)))).toEqual([
+      ...[undefined, undefined, undefined],
+    ])
+  })
 })

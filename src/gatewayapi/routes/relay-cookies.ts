@@ -10,7 +10,7 @@ import { RELAY_COOKIE } from '../../ir/names.js'
 import type { Route, ValueMatch } from '../../ir/route.js'
 import { each, mapEach, type Work } from '../../turns.js'
 import type { ProxyPolicy } from '../policies/policies.js'
-import { covers } from '../world/hostnames.js'
+import { covers, domainsServing } from '../world/hostnames.js'
 import { relayHost } from './relay-hosts.js'
 import type { RouteChunk } from './route-chunks.js'
 
@@ -107,13 +107,8 @@ function hostServing(
   byDomain: ReadonlyMap<string, VirtualHost>,
   name: string,
 ): VirtualHost | undefined {
-  const labels = name.split('.')
-  const wildcards = labels.slice(1).map((_, index) => `*.${labels.slice(index + 1).join('.')}`)
-  for (const domain of [name, ...wildcards, '*']) {
-    const host = byDomain.get(domain)
-    if (host !== undefined) return host
-  }
-  return undefined
+  const domain = domainsServing(name).find((one) => byDomain.has(one))
+  return domain === undefined ? undefined : byDomain.get(domain)
 }
 
 /** Returns the route, after its copy if it needs one. */

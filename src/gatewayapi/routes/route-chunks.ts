@@ -15,6 +15,7 @@ import { type PlacedRelay, relaysOf } from './relay-hosts.js'
 import type { OrderedRoute } from './route-order.js'
 import { type TranslatedRoute, translateRoute } from './routes.js'
 import type { HttpRoute } from './rule-routes.js'
+import { uncheckedIn, type UncheckedRoutes } from './unchecked-routes.js'
 
 /** The translation of a chunk of HTTPRoutes. */
 export interface RouteChunk {
@@ -33,6 +34,8 @@ export interface RouteChunk {
   readonly heirs: HeirsOfAll
   /** The relays that the routes' policies ask for. */
   readonly relays: readonly PlacedRelay[]
+  /** Absent: Gatehouse configures the Envoys. */
+  readonly unchecked?: UncheckedRoutes
 }
 
 /** Number of attached HTTPRoutes, by gatewayKey() and listener. */
@@ -46,7 +49,9 @@ export const translateRoutes = (
   mapWork(chunks, (chunk) => queryWork(context, 'routes', chunk, (own) => routesOf(own, chunk)))
 
 function* routesOf(context: Context, chunk: Chunk<HttpRoute>): Work<RouteChunk> {
-  return pooled(yield* mapEach(chunk, (route) => translateRoute(context, route)))
+  const routes = yield* mapEach(chunk, (route) => translateRoute(context, route))
+  const isMesh = context.options.mesh !== undefined
+  return { ...pooled(routes), ...(isMesh ? { unchecked: uncheckedIn(routes) } : {}) }
 }
 
 const pooled = (routes: readonly TranslatedRoute[]): RouteChunk => ({

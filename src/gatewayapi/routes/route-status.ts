@@ -2,7 +2,14 @@
 // RouteStatus).
 
 import { type Condition, type ResourceStatus, WITHOUT_POLICY } from '../../ir/status.js'
-import { about, isFalse, isTrue, statusOf, unsupportedNote } from '../world/conditions.js'
+import {
+  about,
+  isFalse,
+  isTrue,
+  statusOf,
+  uniqueLines,
+  unsupportedNote,
+} from '../world/conditions.js'
 import type { TranslatedParent } from './route-parents.js'
 import type { TranslatedRule } from './route-rules.js'
 import { listenerPlace, type RouteScope } from './route-scopes.js'
@@ -68,8 +75,8 @@ function acceptance(
     ...scopes.flatMap(auditLines),
   ]
   const accepted = scopes.some(({ lacksPolicy }) => lacksPolicy)
-    ? isTrue('Accepted', WITHOUT_POLICY, said([...text, LACKS_POLICY]))
-    : isTrue('Accepted', 'Accepted', said(text))
+    ? isTrue('Accepted', WITHOUT_POLICY, uniqueLines([...text, LACKS_POLICY]))
+    : isTrue('Accepted', 'Accepted', uniqueLines(text))
   if (problems.length === 0) return [accepted]
   const message = `${problems.join('\n')}\nRequests of these rules are refused`
   return rules.every((rule) => rule.problems.length > 0)
@@ -114,12 +121,10 @@ function resolvedRefs(rules: readonly TranslatedRule[]): Condition {
   const notes = rules.flatMap(({ refNotes }) => refNotes)
   const [first] = problems
   return first === undefined
-    ? isTrue('ResolvedRefs', 'ResolvedRefs', said(['All references resolved', ...notes]))
+    ? isTrue('ResolvedRefs', 'ResolvedRefs', uniqueLines(['All references resolved', ...notes]))
     : isFalse(
         'ResolvedRefs',
         first.reason,
-        said([...problems.map(({ message }) => message), ...notes]),
+        uniqueLines([...problems.map(({ message }) => message), ...notes]),
       )
 }
-
-const said = (messages: readonly string[]): string => [...new Set(messages)].join('\n')

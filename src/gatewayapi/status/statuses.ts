@@ -10,8 +10,9 @@ import { gatewayClassStatus, type TranslatedGateway } from '../listeners/gateway
 import { gatewayOf, listenerSetStatus } from '../listeners/listener-set-status.js'
 import { parametersConditions } from '../listeners/parameters.js'
 import type { ProxyPolicy } from '../policies/policies.js'
-import { type HeirsOfAll, sumHeirs } from '../routes/heirs.js'
+import { sumHeirs } from '../routes/heirs.js'
 import type { RouteChunk } from '../routes/route-chunks.js'
+import { sumUnchecked, uncheckedAt } from '../routes/unchecked-routes.js'
 import { isTrue, statusOf } from '../world/conditions.js'
 import { type Context, queryWork } from '../world/context.js'
 import { keyOf } from '../world/world.js'
@@ -28,8 +29,11 @@ export type BuildStatuses = (
   routes: readonly RouteChunk[],
 ) => Work<Parts<ResourceStatus>>
 
-/** Creates the status builder of one translator. It memoises statuses that depend on the resource alone. */
-export function createStatusBuilder(): BuildStatuses {
+/**
+ * Creates the status builder of one translator. It memoises statuses that depend on the resource alone.
+ * @param isMesh whether a mesh serves the Gateways.
+ */
+export function createStatusBuilder(isMesh: boolean): BuildStatuses {
   const chunksOf = createChunker<Resource<unknown>>(keyOf)
   /** Builds the statuses of a kind whose status depends on the resource alone. */
   const ownStatuses = <Spec>(conditionsOf: (spec: Spec) => readonly Condition[]) => {
@@ -41,8 +45,10 @@ export function createStatusBuilder(): BuildStatuses {
   const silent = ownStatuses<unknown>(() => [])
   const backends = ownStatuses<unknown>(() => [isTrue('Accepted', 'Accepted', 'Backend accepted')])
   const parameters = ownStatuses(parametersConditions)
-  const areOnRoutesAlone = memo((policies: Chunk<ProxyPolicy>) => policies.every(isOnRoutesAlone))
-  /** Memoises only policies that target nothing but routes: the others depend on `uses`, derived from all routes. */
+  const areOnRoutesAlone = memo((policies: Chunk<ProxyPolicy>) =>
+    policies.every((policy) => isOnRoutesAlone(policy, isMesh)),
+  )
+  /** Memoises only policies that depend on the routes they target: the others depend on `uses`, derived from all. */
   const ofPolicies = (
     context: Context,
     policies: readonly ProxyPolicy[],
@@ -56,10 +62,10 @@ export function createStatusBuilder(): BuildStatuses {
     })
   const users = createUsers()
   return function* (context, resources, gateways, routes) {
-    let summed: HeirsOfAll | undefined
-    const heirs = () => (summed ??= sumHeirs(routes.map((chunk) => chunk.heirs)))
+    const heirs = lazily(() => sumHeirs(routes.map((chunk) => chunk.heirs)))
+    const unchecked = lazily(() => sumUnchecked(routes.flatMap((chunk) => chunk.unchecked ?? [])))
+    const uses = { users, heirs, uncheckedAt: (host: string) => uncheckedAt(unchecked(), host) }
     yield* users.update(routes)
-    const isMesh = context.options.mesh !== undefined
     return [
       yield* mapEach(resources.backendTlsPolicies, (policy) =>
         isMesh && isOnOthersAlone(context, policy)
@@ -80,12 +86,18 @@ export function createStatusBuilder(): BuildStatuses {
       ...(yield* silent(resources.namespaces)),
       ...(yield* backends(resources.proxyBackends)),
       ...(yield* parameters(resources.proxyParameters)),
-      ...(yield* ofPolicies(context, resources.proxyPolicies, { users, heirs })),
+      ...(yield* ofPolicies(context, resources.proxyPolicies, uses)),
       ...(yield* silent(resources.referenceGrants)),
       ...(yield* silent(resources.secrets)),
       ...(yield* silent(resources.services)),
     ]
   }
+}
+
+/** Returns a function that computes the value at the first call. */
+function lazily<Value extends object>(compute: () => Value): () => Value {
+  let value: Value | undefined
+  return () => (value ??= compute())
 }
 
 /** Builds the statuses of the kinds that in a mesh are reported by its own controller. */

@@ -44,3 +44,7 @@ export function statusOf(
 /** Decision 27: fields that Gatehouse does not implement are reported, not rejected. */
 export const unsupportedNote = (fields: readonly string[]): string =>
   fields.length === 0 ? '' : ` (not implemented and ignored: ${fields.join(', ')})`
+
+/** Joins the sentences of a condition's message, each on a line of its own and once. */
+export const uniqueLines = (sentences: readonly string[]): string =>
+  [...new Set(sentences)].join('\n')

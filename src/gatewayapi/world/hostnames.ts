@@ -29,6 +29,13 @@ function intersect(a: string, b: string): string | undefined {
   return covers(b, a) ? a : undefined
 }
 
+/** Returns the domains of virtual hosts that serve a host name, in Envoy's order of preference. */
+export function domainsServing(name: string): readonly string[] {
+  const labels = name.split('.')
+  const wildcards = labels.slice(1).map((_, index) => `*.${labels.slice(index + 1).join('.')}`)
+  return [name, ...wildcards, '*']
+}
+
 /** Whether wide equals narrow, or is a pattern that matches everything narrow matches. */
 export const covers = (wide: string, narrow: string): boolean =>
   wide === '*' ||
