@@ -3,6 +3,7 @@
 // process only through it.
 
 import { readFile } from 'node:fs/promises'
+import type { Writable } from 'node:stream'
 import type { CommandIo, ExitCode } from './commands/command-io.js'
 import { errorText } from './errors.js'
 import { createLogger, type Logger } from './logger.js'
@@ -24,6 +25,9 @@ const COMMANDS: Readonly<Record<CommandName, () => Promise<Command>>> = {
   schema: async () => (await import('./commands/schema.js')).schema,
 }
 
+/** Commands whose standard output has logs, not results. */
+const SERVERS: readonly string[] = ['run', 'serve']
+
 // Time that a command has to close after an unhandled error.
 const FATAL_CLOSE_MS = 5_000
 
@@ -43,8 +47,9 @@ async function main(): Promise<ExitCode> {
   })
   const stop = new AbortController()
   stopAtSignals(stop)
-  stopWithReader(stop)
-  goOnWithoutLog()
+  if (SERVERS.includes(line.settings.command)) goOnWithout(process.stdout)
+  else stopWithReader(stop)
+  goOnWithout(process.stderr)
   const died = stopAtBugs(stop, logger)
   const command = await COMMANDS[line.settings.command]()
   const code = await command(line.settings, {
@@ -108,9 +113,9 @@ function stopWithReader(stop: AbortController): void {
   })
 }
 
-/** Ignores errors of stderr: a closed log or a full disk is no reason to end. */
-function goOnWithoutLog(): void {
-  process.stderr.on('error', () => undefined)
+/** Ignores errors of an output: a closed log or a full disk is no reason to end. */
+function goOnWithout(output: Writable): void {
+  output.on('error', () => undefined)
 }
 
 /** Logs unhandled errors, which are bugs, and closes the command. Returns whether one occurred, for the exit code. */

@@ -17,7 +17,7 @@ function post(message: FromWorker): void {
 // Signals are ignored: the main process decides what to do about them.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)
 process.on('disconnect', () => process.exit())
-process.stderr.on('error', () => undefined)
+for (const output of [process.stdout, process.stderr]) output.on('error', () => undefined)
 
 let worker: Worker | undefined
 /** Messages that arrived before the worker had started. */

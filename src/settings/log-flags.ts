@@ -29,7 +29,7 @@ export const LOG_FLAGS = {
     value: 'PATH',
     commands: ['run', 'serve'],
     meaning:
-      'the file to which these lines are appended instead of stderr; created again after it is renamed',
+      'the file to which these lines are appended instead of stderr, or /dev/stdout; created again after it is renamed',
   }),
   logClaims: one(readNames, {
     value: 'NAME,NAME',

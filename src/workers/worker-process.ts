@@ -27,10 +27,10 @@ export interface WorkerProcessOptions {
 
 /** Starts a worker. */
 export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess {
-  // The worker's standard output is discarded: that of the main process is reserved for results.
+  // A worker writes nothing to its standard output but the decision log, where the operator wants it there.
   const child = fork(fileURLToPath(options.program), [], {
     serialization: 'advanced',
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc', options.counters],
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc', options.counters],
   })
   // Sockets that have not been sent. Node sends one at a time and forgets the others when the worker ends.
   const waiting = new Set<Socket>()

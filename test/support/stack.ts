@@ -63,6 +63,8 @@ export interface StackOptions {
   readonly environment?: Readonly<Record<string, string>>
   /** Do not wait for /readyz. */
   readonly unready?: boolean
+  /** Descriptor that becomes stdout; absent: a socket, which output() reads. */
+  readonly stdout?: number
 }
 
 /** Starts `gatehouse run`. Retries with other ports if one was taken before it was bound. */
@@ -92,6 +94,7 @@ async function tryStack(options: StackOptions): Promise<Stack> {
     ],
     unready: options.unready ?? false,
     environment: options.environment ?? {},
+    ...(options.stdout !== undefined && { stdout: options.stdout }),
   })
   return {
     ...gatehouse,
@@ -107,6 +110,7 @@ export interface GatehouseOptions {
   readonly flags: readonly string[]
   readonly environment?: Readonly<Record<string, string>>
   readonly unready?: boolean
+  readonly stdout?: number
   readonly adminPort?: number
 }
 
@@ -116,7 +120,7 @@ export async function startGatehouse(options: GatehouseOptions): Promise<Gatehou
   const adminAddress = `127.0.0.1:${String(options.adminPort ?? (await freePort()))}`
   const args = ['--resources', folder, '--admin', adminAddress, ...options.flags]
   const child = spawn(process.execPath, [MAIN, options.command, ...args], {
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', options.stdout ?? 'pipe', 'pipe'],
     env: { ...process.env, ...options.environment },
   })
   const gatehouse = handle(child, folder, `http://${adminAddress}`)

@@ -6,6 +6,7 @@ import { createLogLimit } from '../../log-limit.js'
 import type { Logger } from '../../logger.js'
 import type { Settings } from '../../settings.js'
 import { type LineFile, openLineFile } from './line-file.js'
+import { descriptorOf } from './line-target.js'
 
 /** What a writer is created with. */
 export interface DecisionWriterDeps {
@@ -27,11 +28,13 @@ export interface DecisionWriter {
 
 /** @throws {Error} for a person when the file cannot be opened. */
 export function createDecisionWriter(
-  { decisionLogFile }: Settings,
+  { decisionLogFile, workers }: Settings,
   deps: DecisionWriterDeps,
 ): DecisionWriter {
   if (decisionLogFile === undefined)
     return { write: logWriter(deps.logger), close: () => Promise.resolve() }
+  if (workers > 1 && (descriptorOf(decisionLogFile) ?? 0) > 2)
+    throw new Error(`--decision-log-file: ${decisionLogFile} is not open in workers; use a path`)
   const file = openFile(decisionLogFile, deps)
   return { write: fileWriter(file, deps), close: () => file.close() }
 }

@@ -1,10 +1,9 @@
 // Appends lines to a file without ever making the caller wait: lines are held in memory, within a limit, until the disk
-// has taken them. Notices when the file was renamed or removed, and creates a new one.
+// has taken them.
 
-import { closeSync, constants, openSync } from 'node:fs'
-import { type FileHandle, open, stat } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { errorText } from '../../errors.js'
+import { type LineTarget, openLineTarget } from './line-target.js'
 
 /** A file that is appended to. */
 export interface LineFile {
@@ -33,38 +32,31 @@ const MAX_WAITING = 4 * 1024 * 1024
 const PAUSE_MS = 100
 const RETRY_MS = 1_000
 const CLOSE_MS = 1_000
-/** Maximum number of characters in one write. */
-const MAX_BATCH = 256 * 1024
-/** To append. A pipe that nobody reads is an error: it must never block a thread, or the end of the process. */
-const FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | constants.O_NONBLOCK
-/** Readable by the group, because log collectors often run as another user. */
-const MODE = 0o640
-
 /** @throws {Error} for a person when the file cannot be opened for appending. */
 export function openLineFile(options: LineFileOptions): LineFile {
   try {
-    closeSync(openSync(options.path, FLAGS, MODE))
+    return new AppendedFile(options, openLineTarget(options.path))
   } catch (error) {
     throw new Error(`${options.path} cannot be opened for appending: ${errorText(error)}`, {
       cause: error,
     })
   }
-  return new AppendedFile(options)
 }
 
 class AppendedFile implements LineFile {
   readonly #options: LineFileOptions
+  readonly #target: LineTarget
   readonly #waiting: string[] = []
   /** Characters of the waiting lines. */
   #characters = 0
   /** The text that is being written; after a failure, the rest of it. */
   #batch: Batch = EMPTY
-  #handle: FileHandle | undefined
   #writing: Promise<void> | undefined
   readonly #closing = new AbortController()
 
-  constructor(options: LineFileOptions) {
+  constructor(options: LineFileOptions, target: LineTarget) {
     this.#options = options
+    this.#target = target
   }
 
   write(line: string): void {
@@ -80,7 +72,7 @@ class AppendedFile implements LineFile {
     await Promise.race([this.#writing, delay(CLOSE_MS, undefined, { ref: false })])
     const left = this.#waiting.length + this.#batch.lines
     if (left > 0) this.#options.onLines('dropped', left)
-    void this.#letGo()
+    void this.#target.release()
   }
 
   /** Writes until nothing waits; once the file is closed, until the first failure. */
@@ -92,7 +84,7 @@ class AppendedFile implements LineFile {
         await this.#writeBatch()
       } catch (error) {
         this.#options.onFailure(errorText(error))
-        await this.#letGo()
+        await this.#target.release()
         if (this.#closing.signal.aborted) return
         await this.#pause(retryMs)
       }
@@ -105,12 +97,11 @@ class AppendedFile implements LineFile {
   }
 
   async #writeBatch(): Promise<void> {
-    const handle = await this.#current()
     if (this.#batch.lines === 0) this.#batch = this.#nextBatch()
     while (this.#batch.bytes.length > 0) {
       const { bytes, lines } = this.#batch
-      const { bytesWritten } = await handle.write(bytes)
-      this.#batch = { bytes: bytes.subarray(bytesWritten), lines }
+      const written = await this.#target.write(bytes)
+      this.#batch = { bytes: bytes.subarray(written), lines }
     }
     this.#options.onLines('sent', this.#batch.lines)
     this.#batch = EMPTY
@@ -120,32 +111,12 @@ class AppendedFile implements LineFile {
     let lines = 0
     let characters = 0
     for (const { length } of this.#waiting) {
-      if (lines > 0 && characters + length > MAX_BATCH) break
+      if (lines > 0 && characters + length > this.#target.maxBatch) break
       lines += 1
       characters += length
     }
     this.#characters -= characters
     return { bytes: Buffer.from(this.#waiting.splice(0, lines).join('')), lines }
-  }
-
-  /** Returns the file at the path: the open one, unless it was renamed or removed. */
-  async #current(): Promise<FileHandle> {
-    const { path } = this.#options
-    if (this.#handle !== undefined) {
-      const [own, named] = await Promise.all([
-        this.#handle.stat(),
-        stat(path).catch(() => undefined),
-      ])
-      if (own.ino === named?.ino && own.dev === named.dev) return this.#handle
-      await this.#letGo()
-    }
-    return (this.#handle = await open(path, FLAGS, MODE))
-  }
-
-  async #letGo(): Promise<void> {
-    const handle = this.#handle
-    this.#handle = undefined
-    await handle?.close().catch(() => undefined)
   }
 }
 
