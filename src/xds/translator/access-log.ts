@@ -20,6 +20,7 @@ const LINE = {
   path: '%PATH(NQ)%',
   route: '%ROUTE_NAME%',
   status: '%RESPONSE_CODE%',
+  flags: '%RESPONSE_FLAGS%',
   details: '%RESPONSE_CODE_DETAILS%',
   duration_ms: '%DURATION%',
   upstream: '%UPSTREAM_HOST%',
