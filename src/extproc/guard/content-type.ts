@@ -8,6 +8,7 @@ const UTF8 = /^(?:utf-?8|"utf-?8")$/i
 
 /** Whether it is application/json or a type with the suffix +json, with no parameter except charset=utf-8. */
 export function isJsonType(contentType: string): boolean {
+  if (contentType === 'application/json') return true
   if (contentType.length > MAX_LENGTH) return false
   const [type = '', parameter = '', ...more] = contentType.split(';').map(withoutBlanks)
   // A trailing ";" adds an empty parameter.

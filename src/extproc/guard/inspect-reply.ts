@@ -42,7 +42,8 @@ export async function inspectReply(
   { guard, headers, attributes, hadBody, signal }: ReplyContext,
   deps: GuardDeps,
 ): Promise<ReplyFinding> {
-  const body = await decodeReply(bytes, encodingOf(headers), deps.maxBodyBytes)
+  const encoding = encodingOf(headers)
+  const body = encoding === '' ? bytes : await decodeReply(bytes, encoding, deps.maxBodyBytes)
   const isError = !isSuccess(headers)
   const isOwn = isError && (await inTurns(isServersOwn(bytes, body), signal))
   if (isOwn === undefined) return { type: 'aborted' }
@@ -54,10 +55,11 @@ export async function inspectReply(
   // A compressed body is sent on decompressed: the client's decoder might read something else in the same bytes.
   const asRead: ReplyFinding = body === bytes ? { type: 'same' } : { type: 'changed', body }
   const kind = isError ? 'error' : hadBody ? 'model' : 'any'
-  const read = await inTurns(
+  const reading = inTurns(
     readReply(body, kind, requestPath(attributes), inspectsOf(guard.response)),
     signal,
   )
+  const read = reading instanceof Promise ? await reading : reading
   if (read === undefined) return { type: 'aborted' }
   if (!read.ok) return unread(read.error)
   const conversation = read.value

@@ -41,7 +41,8 @@ export async function inspectRequest(
 ): Promise<RequestFinding> {
   const path = requestPath(attributes)
   const bytes = body.take()
-  const read = await inTurns(readRequest(bytes, path, inspectsOf(guard.request)), signal)
+  const reading = inTurns(readRequest(bytes, path, inspectsOf(guard.request)), signal)
+  const read = reading instanceof Promise ? await reading : reading
   if (read === undefined) return { type: 'aborted' }
   if (!read.ok) return unreadableRequest(read.error, path)
   const conversation = read.value

@@ -1,14 +1,9 @@
 // Asks the webhooks about a conversation of either phase and applies their verdict to the body.
 
-import { type Conversation, type Entry, rewrite } from '../../llm/text/conversation.js'
-import { inTurns, Pace, type Work } from '../../turns.js'
+import { type Conversation, rewrite } from '../../llm/text/conversation.js'
+import { inTurns } from '../../turns.js'
 import type { Reply } from '../stream/immediate-response.js'
-import {
-  type AskedEntry,
-  askWebhooks,
-  type GuardDeps,
-  type Question,
-} from '../webhook/ask-webhooks.js'
+import { askWebhooks, type GuardDeps, type Question } from '../webhook/ask-webhooks.js'
 import type { RefusalSubject } from '../webhook/refusal-log.js'
 import { rejectReply, unavailable } from './guard-reply.js'
 
@@ -37,12 +32,14 @@ export async function inspectConversation(
   deps: GuardDeps,
 ): Promise<Inspected> {
   const { signal } = question
-  const entries = await inTurns(askedOf(conversation.entries), signal)
-  if (entries === undefined) return ABORTED
+  const { entries, json } = conversation
   const decision = await askWebhooks({ ...question, entries }, deps)
   switch (decision.type) {
     case 'pass': {
-      const text = await inTurns(rewrite(conversation, decision.contents), signal)
+      const { contents } = decision
+      if (entries.every(({ content }, index) => content === contents[index]))
+        return { type: 'passed', text: json.text }
+      const text = await inTurns(rewrite(conversation, contents), signal)
       return text === undefined ? ABORTED : { type: 'passed', text }
     }
     case 'reject':
@@ -57,16 +54,6 @@ export async function inspectConversation(
 }
 
 const ABORTED: Aborted = { type: 'aborted' }
-
-function* askedOf(entries: readonly Entry[]): Work<readonly AskedEntry[]> {
-  const pace = new Pace()
-  const asked: AskedEntry[] = []
-  for (const entry of entries) {
-    if (pace.isDue()) yield
-    asked.push({ ...entry, isWritable: entry.place !== undefined })
-  }
-  return asked
-}
 
 /** Returns a refusal with its reply. problem: for the log. */
 export const refused = (reply: Reply, problem: string, subject?: RefusalSubject): Refused => ({

@@ -52,8 +52,10 @@ export function sendHeaders(send: Send, phase: Phase, change: HeaderChange = {})
 
 /** HeaderMutation: set_headers 1, remove_headers 2. */
 export function writeMutation({ set = {}, remove = [] }: HeaderChange, to = writer): void {
-  for (const name of remove.toReversed()) to.text(2, name)
-  for (const name of Object.keys(set).reverse()) {
+  for (let at = remove.length - 1; at >= 0; at--) to.text(2, remove[at] ?? '')
+  const names = Object.keys(set)
+  for (let at = names.length - 1; at >= 0; at--) {
+    const name = names[at] ?? ''
     const option = to.mark()
     to.number(3, OVERWRITE_IF_EXISTS_OR_ADD)
     const header = to.mark()

@@ -59,9 +59,9 @@ export interface GuardDeps {
 }
 
 /** One text that may be shown. */
-export interface AskedEntry extends Pick<Entry, 'kind' | 'role' | 'content' | 'isJson'> {
-  /** Whether a change can be written back. */
-  readonly isWritable: boolean
+export interface AskedEntry extends Pick<Entry, 'kind' | 'role' | 'content' | 'isJson' | 'place'> {
+  /** Whether a change can be written back; absent: if it has a place. */
+  readonly isWritable?: boolean
 }
 
 /** What the webhooks of a phase are asked. */
@@ -164,8 +164,13 @@ function* shownEntries(
   const shown: Shown[] = []
   for (const index of indexes) {
     if (pace.isDue()) yield
-    const { role = '', isJson = false, isWritable = false } = entries[index] ?? {}
-    shown.push({ role, content: contents[index] ?? '', isJson, isWritable })
+    const entry = entries[index]
+    shown.push({
+      role: entry?.role ?? '',
+      content: contents[index] ?? '',
+      isJson: entry?.isJson === true,
+      isWritable: entry?.isWritable ?? entry?.place !== undefined,
+    })
   }
   return shown
 }

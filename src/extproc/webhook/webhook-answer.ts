@@ -2,7 +2,12 @@
 
 import type { Phase } from '../../ir/proc-entry.js'
 import type { JsonNode } from '../../json/json-node.js'
-import { type JsonText, readJsonInSlices, readJsonTextInSlices } from '../../json/json-text.js'
+import {
+  type JsonText,
+  readJson,
+  readJsonInSlices,
+  readJsonTextInSlices,
+} from '../../json/json-text.js'
 import type { JsonObjectNode } from '../../json/members.js'
 import { err, ok, type Result } from '../../result.js'
 import { nextTurn, Pace, unitsOf } from '../../turns.js'
@@ -44,13 +49,14 @@ export async function readVerdict(
   shown: readonly Shown[],
 ): Promise<Result<Verdict, string>> {
   // An answer with two members of one name is rejected, because readers may pick either.
-  const read = await readJsonInSlices(answer)
+  const read = answer.length <= SHORT ? readJson(answer) : await readJsonInSlices(answer)
   if (!read.ok) return err(`the answer cannot be read: ${read.error}`)
   const { root } = read.value
   if (root.type !== 'object') return err('the answer is not a JSON object')
   const action = root.members.get('action')
   if (action?.type !== 'object') return err('the answer has no action')
-  const [body, status] = ['body', 'status_code'].map((name) => action.members.get(name))
+  const body = action.members.get('body')
+  const status = action.members.get('status_code')
   const passing = passingOf(root, read.value)
   if (!passing.ok) return passing
   const reason = reasonOf(action)
@@ -69,6 +75,8 @@ export async function readVerdict(
     : contents
 }
 
+/** Answers of at most this many bytes are read without a pause. */
+const SHORT = 16 * 1024
 const MOST_HELD_BACK = 4096
 
 function passingOf(root: JsonObjectNode, json: JsonText): Result<Passing, string> {

@@ -62,12 +62,35 @@ const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 const headerText = (value: string): string =>
   /[^\x00-\xff]/.test(value) ? Buffer.from(value, 'utf8').toString('latin1') : value
 
+/** Entries and characters that are encoded without a pause. */
+const FEW = 64
+const SHORT = 16 * 1024
+
+function isShort(shown: readonly Shown[]): boolean {
+  if (shown.length > FEW) return false
+  let length = 0
+  for (const { content } of shown) length += content.length
+  return length <= SHORT
+}
+
+function shortBodyOf(
+  phase: Phase,
+  shown: readonly Shown[],
+  tool: ShownTool | undefined,
+): Uint8Array {
+  const messages = shown.map(({ role, content }) => ({ role, content }))
+  const list =
+    phase === 'request' ? { messages } : { choices: messages.map((message) => ({ message })) }
+  return Buffer.from(JSON.stringify({ body: tool === undefined ? list : { tool, ...list } }))
+}
+
 /** Encodes the body as it is built: texts of megabytes are never joined into one string. */
 function* bodyOf(
   phase: Phase,
   shown: readonly Shown[],
   tool: ShownTool | undefined,
 ): Work<Uint8Array> {
+  if (isShort(shown)) return shortBodyOf(phase, shown, tool)
   const [list, before, after, end] =
     phase === 'request'
       ? ['"messages":[', '', '', ']}}']
