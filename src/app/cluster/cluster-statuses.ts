@@ -6,7 +6,7 @@ import {
   PROVISION_FEATURES,
   SUPPORTED_FEATURES,
 } from '../../gatewayapi/status/supported-features.js'
-import { keyIn } from '../../gatewayapi/world/world.js'
+import { keyIn, ownerKey } from '../../gatewayapi/world/world.js'
 import { briefMemo, memo } from '../../incremental/memo.js'
 import {
   type Condition,
@@ -72,7 +72,7 @@ function statusesOf(
     const now = names.has(status.name) ? withProblems(status, broken) : status
     if (status.kind === 'Gateway')
       return withRoutes(withProvision(now, provisionProblem?.(status)), translation.attachedRoutes)
-    if (status.kind === 'ListenerSet') return withRoutesOfSet(now, translation.attachedRoutes)
+    if (status.kind === 'ListenerSet') return withRoutes(now, translation.attachedRoutes)
     if (status.kind === 'GatewayClass')
       return provisionProblem === undefined ? withFeatures(now) : withProvisionFeatures(now)
     const enforcement = enforced?.get(keyIn(status.namespace, status.name))
@@ -152,18 +152,8 @@ const isProgrammed = ({ type, status, section }: Condition): boolean =>
 
 const NO_ROUTES: ReadonlyMap<string, number> = new Map()
 
-const withRoutes = (gateway: ResourceStatus, attached: AttachedRoutes): ObjectStatus => ({
-  ...gateway,
-  attachedRoutes: attached.get(keyIn(gateway.namespace, gateway.name)) ?? NO_ROUTES,
+/** Adds the routes of the listeners of a Gateway or ListenerSet. */
+const withRoutes = (owner: ResourceStatus, attached: AttachedRoutes): ObjectStatus => ({
+  ...owner,
+  attachedRoutes: attached.get(ownerKey(owner)) ?? NO_ROUTES,
 })
-
-/** The ids of its listeners among those of its Gateway begin with its own key. */
-function withRoutesOfSet(set: ResourceStatus, attached: AttachedRoutes): ObjectStatus {
-  const gateway = set.conditions.find(({ ancestor }) => ancestor !== undefined)?.ancestor
-  const ofGateway = gateway && attached.get(keyIn(gateway.namespace, gateway.name))
-  const own = `${keyIn(set.namespace, set.name)}/`
-  const counts = [...(ofGateway ?? [])].flatMap(([id, count]) =>
-    id.startsWith(own) ? [[id.slice(own.length), count] as const] : [],
-  )
-  return { ...set, attachedRoutes: new Map(counts) }
-}

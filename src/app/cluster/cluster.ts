@@ -36,10 +36,10 @@ export function createCluster(settings: Settings, logger: Logger): Cluster {
     client,
     apiGroup,
     namespaces: settings.namespace,
-    onStatus: (key) => {
+    onStatus: (key, kind) => {
       writer.changed(key)
       // The addresses that are probed are in the status of a Gateway.
-      if (key.startsWith('Gateway/')) controllers.look()
+      if (kind === 'Gateway') controllers.look()
     },
     onObject: (key) => writer.touched(key),
   })

@@ -68,22 +68,23 @@ function partProblems(
 ): readonly string[] {
   const { set, add = {}, remove } = spec
   const places = [
-    ...Object.keys(set).map((name) => ({ name, place: `set["${shown(name)}"]` })),
-    ...Object.keys(add).map((name) => ({ name, place: `add["${shown(name)}"]` })),
-    ...remove.map((name, index) => ({ name, place: `remove[${index}]` })),
+    ...Object.keys(set).map((name) => placeOf('set', name, `"${shown(name)}"`)),
+    ...Object.keys(add).map((name) => placeOf('add', name, `"${shown(name)}"`)),
+    ...remove.map((name, index) => placeOf('remove', name, String(index))),
   ]
-  const seen = new Map<string, string>()
-  const names = places.flatMap(({ name, place }) => {
+  const seen = new Map<string, HeaderPlace>()
+  const names = places.flatMap((own) => {
+    const { name, place } = own
     const lower = name.toLowerCase()
     const before = seen.get(lower)
     // An added value may follow the one that is set.
-    const isSecond = before?.startsWith('set[') === true && place.startsWith('add[')
-    seen.set(lower, isSecond ? place : (before ?? place))
+    const isSecond = before?.list === 'set' && own.list === 'add'
+    seen.set(lower, isSecond ? own : (before ?? own))
     const problem =
       nameProblem(part, lower) ??
       (before === undefined || isSecond
         ? undefined
-        : `the same header as ${before}; expected it once`)
+        : `the same header as ${before.place}; expected it once`)
     return problem === undefined ? [] : [`transformation.${part}.${place}: ${problem}`]
   })
   return [
@@ -92,6 +93,19 @@ function partProblems(
     ...valueProblems(`transformation.${part}.add`, add, values),
   ]
 }
+
+/** A header that a part of a transformation names. */
+interface HeaderPlace {
+  readonly list: 'set' | 'add' | 'remove'
+  readonly name: string
+  /** For people. */
+  readonly place: string
+}
+
+const placeOf = (list: HeaderPlace['list'], name: string, key: string): HeaderPlace => ({
+  ...{ list, name },
+  place: `${list}[${key}]`,
+})
 
 const shown = (name: string): string => name.replace(/[^\x20-\x7e]/gu, '?')
 

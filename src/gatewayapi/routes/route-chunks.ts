@@ -38,7 +38,7 @@ export interface RouteChunk {
   readonly unchecked?: UncheckedRoutes
 }
 
-/** Number of attached HTTPRoutes, by gatewayKey() and listener. */
+/** Number of attached HTTPRoutes, by ownerKey() and name of the listener. */
 export type AttachedRoutes = ReadonlyMap<string, ReadonlyMap<string, number>>
 
 /** Translates chunks of HTTPRoutes, in slices. */
@@ -84,9 +84,9 @@ function placedOf(translated: readonly TranslatedRoute[]): RouteChunk['placed'] 
 const attachedOf = (routes: readonly TranslatedRoute[]): AttachedRoutes =>
   sumAttached(
     routes.flatMap(({ listeners }) =>
-      [...listeners].map(([gateway, names]): AttachedRoutes => {
+      [...listeners].map(([owner, names]): AttachedRoutes => {
         const once = new Map([...names].map((name) => [name, 1]))
-        return new Map([[gateway, once]])
+        return new Map([[owner, once]])
       }),
     ),
   )
@@ -95,9 +95,9 @@ const attachedOf = (routes: readonly TranslatedRoute[]): AttachedRoutes =>
 export function sumAttached(parts: readonly AttachedRoutes[]): AttachedRoutes {
   const sums = new Map<string, Map<string, number>>()
   for (const part of parts)
-    for (const [gateway, counts] of part) {
-      const sum = sums.get(gateway) ?? new Map<string, number>()
-      sums.set(gateway, sum)
+    for (const [owner, counts] of part) {
+      const sum = sums.get(owner) ?? new Map<string, number>()
+      sums.set(owner, sum)
       for (const [listener, count] of counts) sum.set(listener, (sum.get(listener) ?? 0) + count)
     }
   return sums

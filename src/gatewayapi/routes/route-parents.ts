@@ -11,7 +11,7 @@ import { allowsHttpRoutes, isOfSet, type TranslatedListener } from '../listeners
 import { isFalse } from '../world/conditions.js'
 import type { Context } from '../world/context.js'
 import { intersectHostnames, isHostnamePattern } from '../world/hostnames.js'
-import { gatewayKey } from '../world/world.js'
+import { gatewayKey, ownerKey } from '../world/world.js'
 import { ownDomains } from './listener-isolation.js'
 import type { HttpRoute } from './rule-routes.js'
 
@@ -40,6 +40,8 @@ export interface ParentListener {
   /** Unique in the Gateway (TranslatedListener.id). */
   readonly id: string
   readonly name: string
+  /** The ownerKey() of the Gateway or ListenerSet that has the listener. */
+  readonly owner: string
   /** Empty if the listener is refused: another one may have its port and host name. */
   readonly placements: readonly Placement[]
 }
@@ -168,6 +170,7 @@ function attach(
   return {
     listeners: shared.map(({ listener, domains }) => ({
       ...{ id: listener.id, name: listener.spec.name },
+      owner: ownerKey({ kind: listener.owner.kind, ...listener.owner.metadata }),
       placements: placementsOf(listener, domains),
     })),
   }

@@ -11,7 +11,7 @@ import { guardsOf, tokenPolicies } from '../policies/attachments.js'
 import { auditedWebhooks, guardWebhooks } from '../policies/guard-webhooks.js'
 import { statusOf } from '../world/conditions.js'
 import { type Context, query } from '../world/context.js'
-import { gatewayKey, keyOf, uniqueGateways } from '../world/world.js'
+import { keyOf, uniqueGateways } from '../world/world.js'
 import { decidingInputs, translateMeshRoute } from './mesh-routes.js'
 import type { OrderedRoute } from './route-order.js'
 import { type Placement, type TranslatedParent, translateParents } from './route-parents.js'
@@ -31,7 +31,7 @@ export interface TranslatedRoute {
   readonly placed: readonly PlacedRoutes[]
   /** The Gateways that the route is attached to, sorted. */
   readonly gateways: readonly GatewayName[]
-  /** Ids of the listeners that the route is attached to, by gatewayKey(). */
+  /** Names of the listeners that the route is attached to, by the ownerKey() of their Gateway or ListenerSet. */
   readonly listeners: ReadonlyMap<string, ReadonlySet<string>>
   readonly authz: readonly AuthzEntry[]
   readonly proc: readonly ProcEntry[]
@@ -198,9 +198,7 @@ const wantedBy = ({ attachment }: RouteScope): readonly WantedDocument[] =>
 
 function attachedListeners(parents: readonly TranslatedParent[]): TranslatedRoute['listeners'] {
   const attached = new Map<string, Set<string>>()
-  for (const { gateway, listeners } of parents) {
-    const key = gatewayKey(gateway)
-    attached.set(key, new Set([...(attached.get(key) ?? []), ...listeners.map(({ id }) => id)]))
-  }
+  for (const { owner, name } of parents.flatMap(({ listeners }) => listeners))
+    attached.set(owner, new Set([...(attached.get(owner) ?? []), name]))
   return attached
 }

@@ -267,8 +267,8 @@ function pagesOf(input: RuleInput, match: RouteMatch): readonly Unnamed[] {
   if (mcp?.relay === undefined) return []
   const { mcpPath } = mcpPathsOf(mcp, input.route.spec)
   return relayPages(mcpPath, match).map((page) => ({
-    ...answeredRoute(input, {}, page),
-    suffix: page.path.value.slice(page.path.value.lastIndexOf('/') + 1),
+    ...answeredRoute(input, {}, page.match),
+    suffix: page.endpoint,
   }))
 }
 

@@ -79,11 +79,20 @@ export const documentPaths = (
   ],
 })
 
-/** Returns matches for a relay's pages below the match. No page of another origin may read them, whatever CORS says. */
-export const relayPages = (mcpPath: string, { path }: RouteMatch): readonly RouteMatch[] =>
-  PAGES.map((endpoint) => relayPath(mcpPath, endpoint))
-    .filter((page) => coversPath(path, page))
-    .map((value) => ({ path: { type: 'Exact', value }, headers: [], queryParams: [] }))
+/** A page of a relay, with its match. */
+export interface RelayPage {
+  readonly endpoint: (typeof PAGES)[number]
+  readonly match: RouteMatch
+}
+
+/** Returns a relay's pages below the match. No page of another origin may read them, whatever CORS says. */
+export const relayPages = (mcpPath: string, { path }: RouteMatch): readonly RelayPage[] =>
+  PAGES.map((endpoint) => ({ endpoint, value: relayPath(mcpPath, endpoint) }))
+    .filter(({ value }) => coversPath(path, value))
+    .map(({ endpoint, value }) => ({
+      endpoint,
+      match: { path: { type: 'Exact', value }, headers: [], queryParams: [] },
+    }))
 
 const PAGES = ['authorize', 'callback'] as const
 

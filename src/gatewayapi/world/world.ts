@@ -97,6 +97,13 @@ export function uniqueGateways(gateways: Iterable<GatewayName>): readonly Gatewa
   return [...byKey].sort(([a], [b]) => compareText(a, b)).map(([, gateway]) => gateway)
 }
 
+/** Returns the key of a Gateway or ListenerSet, for what is counted for each of its listeners. */
+export const ownerKey = ({
+  kind,
+  namespace,
+  name,
+}: GatewayName & { readonly kind: string }): string => `${kind}/${keyIn(namespace, name)}`
+
 /** Returns the key of a target of policies, or of a backend. */
 export const targetKey = (group: string, kind: string, namespace: string, name: string): string =>
   `${group}/${kind}/${namespace}/${name}`

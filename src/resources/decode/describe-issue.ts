@@ -27,9 +27,9 @@ export function describeIssue({ issue, value, secret }: Described): string {
         ? `${shown} has none of the forms that are accepted here`
         : describeChoice(issue.options.map(String), value, shown)
     case 'too_small':
-      return describeBound(issue.origin, `at least ${issue.minimum}`, shown)
+      return describeBound(issue, { side: 'least', limit: issue.minimum }, shown)
     case 'too_big':
-      return describeBound(issue.origin, `at most ${issue.maximum}`, shown)
+      return describeBound(issue, { side: 'most', limit: issue.maximum }, shown)
     case 'invalid_format':
       return `${shown} ${issue.message}`
     case 'invalid_key':
@@ -76,17 +76,27 @@ function describeChoice(choices: readonly string[], value: unknown, shown: strin
   return `${shown} is not ${expected}${hint}`
 }
 
-function describeBound(origin: string, bound: string, shown: string): string {
-  if (origin === 'array') return `has too ${tooWhat(bound)} entries, expected ${bound}`
-  if (origin === 'object' || origin === 'record')
-    return `has too ${tooWhat(bound)} members, expected ${bound}`
-  if (origin !== 'string') return `${shown} is out of range, expected ${bound}`
-  return bound === 'at least 1'
-    ? 'must not be empty'
-    : `is too ${bound.startsWith('at least') ? 'short' : 'long'}, expected ${bound} characters`
+/** What a size or number must at least or at most be. */
+interface Bound {
+  readonly side: 'least' | 'most'
+  readonly limit: number | bigint
 }
 
-const tooWhat = (bound: string): string => (bound.startsWith('at least') ? 'few' : 'many')
+function describeBound(
+  { origin }: { readonly origin: string },
+  { side, limit }: Bound,
+  shown: string,
+): string {
+  const bound = `at ${side} ${limit}`
+  const isLow = side === 'least'
+  if (origin === 'array') return `has too ${isLow ? 'few' : 'many'} entries, expected ${bound}`
+  if (origin === 'object' || origin === 'record')
+    return `has too ${isLow ? 'few' : 'many'} members, expected ${bound}`
+  if (origin !== 'string') return `${shown} is out of range, expected ${bound}`
+  return isLow && Number(limit) === 1
+    ? 'must not be empty'
+    : `is too ${isLow ? 'short' : 'long'}, expected ${bound} characters`
+}
 
 /** Quotes the value as in YAML, truncated to fit a line; for a secret, only its type. */
 function showValue(value: unknown, secret: boolean): string {

@@ -25,8 +25,8 @@ export interface KubernetesProviderOptions {
   readonly apiGroup: string
   /** The namespaces to read; empty for all. */
   readonly namespaces: readonly string[]
-  /** Called with a resourceKey() when at most the status of an object has changed. */
-  onStatus(key: string): void
+  /** Called with a resourceKey() and the kind when at most the status of an object has changed. */
+  onStatus(key: string, kind: string): void
   /** Called with a resourceKey() when an object is new or has changed. */
   onObject(key: string): void
 }
@@ -111,7 +111,8 @@ class Provider implements KubernetesProvider {
     const reflector = startReflector(this.#options.client, scope, {
       put: (object, { apiVersion }) => {
         const key = objectKey(object, scope.kind)
-        if (!this.#store.put(object, scope.kind, apiVersion)) return this.#options.onStatus(key)
+        if (!this.#store.put(object, scope.kind, apiVersion))
+          return this.#options.onStatus(key, scope.kind.kind)
         this.#options.onObject(key)
         changed()
       },

@@ -85,14 +85,18 @@ test('an object that has never decoded is reported as invalid; an unreadable lis
   ])
 })
 
-test('a Gateway has the routes of its own listeners', () => {
+test('a Gateway or ListenerSet has the routes of its own listeners', () => {
   const gateway: ResourceStatus = { ...policy, kind: 'Gateway', conditions: [] }
   const own = new Map([['http', 2]])
   const attachedRoutes = new Map([
-    ['default/mcp', own],
-    ['default/mcp-2', new Map([['http', 7]])],
+    ['Gateway/default/mcp', own],
+    ['ListenerSet/default/mcp', new Map([['http', 5]])],
+    ['Gateway/default/mcp-2', new Map([['http', 7]])],
   ])
   expect(clusterStatuses(stateOf([gateway], [], attachedRoutes))).toMatchObject([
     { kind: 'Gateway', attachedRoutes: own },
   ])
+  expect(
+    clusterStatuses(stateOf([{ ...gateway, kind: 'ListenerSet' }], [], attachedRoutes)),
+  ).toMatchObject([{ kind: 'ListenerSet', attachedRoutes: new Map([['http', 5]]) }])
 })
