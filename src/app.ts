@@ -29,6 +29,7 @@ export interface AppDeps {
   /** Called after every run of the pipeline. */
   readonly onRun?: CoreDeps['onRun']
   readonly mesh?: CoreDeps['mesh']
+  readonly tokens?: CoreDeps['tokens']
   /** Where to show what is served once it is; absent: nowhere. */
   readonly terminal?: Terminal | undefined
   /** Called when something that the process needs has failed; close() must still be called. */
@@ -150,7 +151,11 @@ class RunningApp implements App {
     const tls =
       grpcTlsCert === undefined || grpcTlsKey === undefined
         ? undefined
-        : { cert: grpcTlsCert, key: grpcTlsKey, ...(grpcClientCa && { clientCa: grpcClientCa }) }
+        : {
+            ...{ cert: grpcTlsCert, key: grpcTlsKey },
+            ...(grpcClientCa && { clientCa: grpcClientCa }),
+            acceptsTokens: this.deps.tokens !== undefined,
+          }
     const open = { address: grpc, ...(tls && { tls }) }
     if (this.folder === undefined) return [open]
     // The Envoy child connects over sockets; --grpc is for other Envoys and only bound if it is given.

@@ -100,7 +100,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'xds/translator': ['xds/encode', 'grpc', 'incremental', 'ir', 'turns'],
   'xds/bootstrap': ['xds/translator', 'xds/encode', 'grpc', 'ir'],
   'export/istio': ['export', 'xds/translator', 'xds/encode', 'grpc', 'incremental', 'ir', 'result'],
-  provision: ['resources/kubernetes', 'xds/bootstrap', 'ir', 'turns'],
+  provision: ['resources/kubernetes', 'xds/bootstrap', 'grpc', 'ir', 'turns', 'errors'],
   controller: [
     ...['export', 'export/envoy-gateway', 'export/istio', 'resources/kubernetes'],
     ...['resources/kinds', 'probes', 'addresses', 'ir', 'turns', 'result', 'errors'],

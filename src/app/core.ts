@@ -4,9 +4,9 @@
 import type { AdminSource } from '../admin/admin-server.js'
 import type { Metrics } from '../admin/metrics.js'
 import { createTranslator } from '../gatewayapi/translator.js'
-import type { GrpcServerOptions } from '../grpc/server.js'
 import type { GrpcService } from '../grpc/service.js'
 import type { Logger } from '../logger.js'
+import type { EnvoyTokens } from '../provision/envoy-tokens.js'
 import type { RemoteStore } from '../remote/remote-store.js'
 import type { Settings } from '../settings.js'
 import { Envoys } from '../snapshot/envoys.js'
@@ -39,7 +39,7 @@ import {
 } from './report/report.js'
 import type { FirstPublication } from './report/start-report.js'
 import { createStateSource, type MeshParts } from './report/state-source.js'
-import { type GrpcListener, type Servers, startServers } from './servers/servers.js'
+import { type GrpcListener, servedBy, type Servers, startServers } from './servers/servers.js'
 import { createAds, createCheckAndProcess, type KeySets, limitsOf } from './servers/services.js'
 import { serveByWorkers } from './servers/worker-servers.js'
 
@@ -65,6 +65,8 @@ export interface CoreDeps {
   readonly ownEnvoy: boolean
   /** The controller of a mesh. */
   readonly mesh?: MeshParts | undefined
+  /** Knows Envoys by their tokens; absent: no client needs one. */
+  readonly tokens?: EnvoyTokens | undefined
   /** Called when a snapshot is in force in every process that answers Envoys. */
   readonly onPublished: () => void
   /** Called after every run of the pipeline. */
@@ -75,11 +77,11 @@ export interface CoreDeps {
 
 /** Creates the parts and connects them. */
 export function createCore(settings: Settings, deps: CoreDeps): Core {
-  const { logger, ownEnvoy } = deps
+  const { logger, ownEnvoy, tokens } = deps
   const { heldBytes, metrics, stopCollecting } = createMeasures(settings)
   const [envoys, cache, report] = [new Envoys(), new SnapshotCache(), createResourcesReport()]
   const trust = { loopback: !settings.kubernetes }
-  const ads = createAds({ cache, envoys, metrics, logger, now, trust })
+  const ads = createAds({ cache, envoys, metrics, logger, now, trust, tokens })
   const keySets = keySetsOf(() => ({ remote, pipeline }))
   const workers = createWorkers(settings, { ads, metrics, logger, mesh: deps.mesh, ...keySets })
   const publisher = createPublisher(publishing({ ads, cache, metrics, workers, deps }))
@@ -122,7 +124,7 @@ export function createCore(settings: Settings, deps: CoreDeps): Core {
     serve: async (listeners) => {
       await exports.start()
       if (workers !== undefined) return serveByWorkers(workers, listeners, logger, onRefused)
-      return startServers(servedBy([...own(), ads], listeners, { logger, onRefused }))
+      return startServers(servedBy([...own(), ads], listeners, { logger, onRefused, tokens }))
     },
     unpublished: obstacles,
     refusals: () => refusals(envoys.report()),
@@ -148,13 +150,6 @@ const createExports = (
   })
 
 const now = (): number => Date.now()
-
-const servedBy = (
-  services: readonly GrpcService[],
-  listeners: readonly GrpcListener[],
-  options: Pick<GrpcServerOptions, 'logger' | 'onRefused'>,
-): readonly GrpcServerOptions[] =>
-  listeners.map((listener) => ({ ...listener, services, ...options }))
 
 interface PublishedParts {
   readonly ads: ReturnType<typeof createAds>

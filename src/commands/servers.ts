@@ -63,15 +63,15 @@ function terminalOf({ environment }: Settings, { terminal, out }: CommandIo): Te
   return { ...terminal, hasColour, write: out }
 }
 
-type Source = Pick<AppDeps, 'provider' | 'onRun' | 'mesh'>
+type Source = Pick<AppDeps, 'provider' | 'onRun' | 'mesh' | 'tokens'>
 
 async function sourceOf(settings: Settings, logger: Logger): Promise<Source> {
   if (settings.kubernetes) {
     // Imported on demand: the Kubernetes library takes half a second to load.
     const { createCluster } = await import('../app/cluster/cluster.js')
     const cluster = createCluster(settings, logger)
-    const { provider, mesh } = cluster
-    return { provider, mesh, onRun: (state) => cluster.onRun(state) }
+    const { provider, mesh, tokens } = cluster
+    return { provider, mesh, tokens, onRun: (state) => cluster.onRun(state) }
   }
   const provider = createFileProvider({
     paths: settings.resources,

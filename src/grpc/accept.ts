@@ -34,7 +34,7 @@ export function createAcceptor(options: AcceptorOptions): Acceptor {
       type,
       address: socket.remoteAddress ?? '',
       hasCertificate:
-        certificates?.requiresClients === true && socket instanceof TLSSocket && socket.authorized,
+        certificates?.asksClients === true && socket instanceof TLSSocket && socket.authorized,
     })
   }
   const secure = certificates && createSecureServer(certificates, begin)
@@ -60,7 +60,7 @@ function createSecureServer(
     ...certificates.contextOptions(),
     // HTTP/2 over TLS (RFC 9113, section 3.2).
     ALPNProtocols: ['h2'],
-    requestCert: certificates.requiresClients,
+    requestCert: certificates.asksClients,
     rejectUnauthorized: certificates.requiresClients,
     handshakeTimeout: HANDSHAKE_MS,
   })

@@ -12,12 +12,16 @@ export interface TlsFiles {
   readonly cert: string
   readonly key: string
   readonly clientCa?: string
+  /** Whether clients without a certificate may connect, too: each of their calls is authenticated by a token. */
+  readonly acceptsTokens?: boolean
   /** How often the files are read again, in milliseconds; default 10,000. */
   readonly rereadMs?: number
 }
 
 /** The certificate files of a TLS server, kept up to date. */
 export interface Certificates {
+  /** Whether clients are asked for a certificate. */
+  readonly asksClients: boolean
   /** Whether only clients with a certificate may connect. */
   readonly requiresClients: boolean
   contextOptions(): SecureContextOptions
@@ -61,7 +65,8 @@ export async function watchCertificates(files: TlsFiles, logger: Logger): Promis
   timer.unref()
 
   return {
-    requiresClients: files.clientCa !== undefined,
+    asksClients: files.clientCa !== undefined,
+    requiresClients: files.clientCa !== undefined && files.acceptsTokens !== true,
     contextOptions: () => ({
       cert: current.cert,
       key: current.key,

@@ -10,6 +10,7 @@ import { file_envoy_extensions_access_loggers_file_v3_file } from './generated/e
 import { file_envoy_extensions_access_loggers_filters_cel_v3_cel } from './generated/envoy/extensions/access_loggers/filters/cel/v3/cel_pb.js'
 import { file_envoy_extensions_access_loggers_stream_v3_stream } from './generated/envoy/extensions/access_loggers/stream/v3/stream_pb.js'
 import { file_envoy_extensions_filters_http_cors_v3_cors } from './generated/envoy/extensions/filters/http/cors/v3/cors_pb.js'
+import { file_envoy_extensions_filters_http_credential_injector_v3_credential_injector } from './generated/envoy/extensions/filters/http/credential_injector/v3/credential_injector_pb.js'
 import { file_envoy_extensions_filters_http_ext_authz_v3_ext_authz } from './generated/envoy/extensions/filters/http/ext_authz/v3/ext_authz_pb.js'
 import { file_envoy_extensions_filters_http_ext_proc_v3_ext_proc } from './generated/envoy/extensions/filters/http/ext_proc/v3/ext_proc_pb.js'
 import { file_envoy_extensions_filters_http_header_mutation_v3_header_mutation } from './generated/envoy/extensions/filters/http/header_mutation/v3/header_mutation_pb.js'
@@ -17,9 +18,11 @@ import { file_envoy_extensions_filters_http_jwt_authn_v3_config } from './genera
 import { file_envoy_extensions_filters_http_local_ratelimit_v3_local_rate_limit } from './generated/envoy/extensions/filters/http/local_ratelimit/v3/local_rate_limit_pb.js'
 import { file_envoy_extensions_filters_http_rbac_v3_rbac } from './generated/envoy/extensions/filters/http/rbac/v3/rbac_pb.js'
 import { file_envoy_extensions_filters_http_router_v3_router } from './generated/envoy/extensions/filters/http/router/v3/router_pb.js'
+import { file_envoy_extensions_filters_http_upstream_codec_v3_upstream_codec } from './generated/envoy/extensions/filters/http/upstream_codec/v3/upstream_codec_pb.js'
 import { file_envoy_extensions_filters_listener_tls_inspector_v3_tls_inspector } from './generated/envoy/extensions/filters/listener/tls_inspector/v3/tls_inspector_pb.js'
 import { file_envoy_extensions_filters_network_http_connection_manager_v3_http_connection_manager } from './generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js'
 import { file_envoy_extensions_http_early_header_mutation_header_mutation_v3_header_mutation } from './generated/envoy/extensions/http/early_header_mutation/header_mutation/v3/header_mutation_pb.js'
+import { file_envoy_extensions_http_injected_credentials_generic_v3_generic } from './generated/envoy/extensions/http/injected_credentials/generic/v3/generic_pb.js'
 import { file_envoy_extensions_network_dns_resolver_cares_v3_cares_dns_resolver } from './generated/envoy/extensions/network/dns_resolver/cares/v3/cares_dns_resolver_pb.js'
 import { file_envoy_extensions_network_dns_resolver_getaddrinfo_v3_getaddrinfo_dns_resolver } from './generated/envoy/extensions/network/dns_resolver/getaddrinfo/v3/getaddrinfo_dns_resolver_pb.js'
 import { file_envoy_extensions_resource_monitors_downstream_connections_v3_downstream_connections } from './generated/envoy/extensions/resource_monitors/downstream_connections/v3/downstream_connections_pb.js'
@@ -40,6 +43,7 @@ const ROOTS: readonly DescFile[] = [
   file_envoy_extensions_access_loggers_filters_cel_v3_cel,
   file_envoy_extensions_access_loggers_stream_v3_stream,
   file_envoy_extensions_filters_http_cors_v3_cors,
+  file_envoy_extensions_filters_http_credential_injector_v3_credential_injector,
   file_envoy_extensions_filters_http_ext_authz_v3_ext_authz,
   file_envoy_extensions_filters_http_ext_proc_v3_ext_proc,
   file_envoy_extensions_filters_http_header_mutation_v3_header_mutation,
@@ -47,9 +51,11 @@ const ROOTS: readonly DescFile[] = [
   file_envoy_extensions_filters_http_local_ratelimit_v3_local_rate_limit,
   file_envoy_extensions_filters_http_rbac_v3_rbac,
   file_envoy_extensions_filters_http_router_v3_router,
+  file_envoy_extensions_filters_http_upstream_codec_v3_upstream_codec,
   file_envoy_extensions_filters_listener_tls_inspector_v3_tls_inspector,
   file_envoy_extensions_filters_network_http_connection_manager_v3_http_connection_manager,
   file_envoy_extensions_http_early_header_mutation_header_mutation_v3_header_mutation,
+  file_envoy_extensions_http_injected_credentials_generic_v3_generic,
   file_envoy_extensions_network_dns_resolver_cares_v3_cares_dns_resolver,
   file_envoy_extensions_network_dns_resolver_getaddrinfo_v3_getaddrinfo_dns_resolver,
   file_envoy_extensions_resource_monitors_downstream_connections_v3_downstream_connections,

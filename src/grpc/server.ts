@@ -62,7 +62,8 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
 
 /** Warns if anyone who can reach the address may call the services. */
 export function warnIfOpen(address: GrpcAddress, tls: TlsFiles | undefined, logger: Logger): void {
-  if (address.type === 'unix' || isLocalHost(address.host) || tls?.clientCa !== undefined) return
+  const knowsClients = tls?.clientCa !== undefined || tls?.acceptsTokens === true
+  if (address.type === 'unix' || isLocalHost(address.host) || knowsClients) return
   logger.warn(
     { address: hostPort(address) },
     'anyone who can reach this address can ask for decisions and read configuration: ' +

@@ -4,6 +4,8 @@
 export const ROUTE_METADATA_KEY = 'x-gatehouse-route'
 /** Call metadata (ext_proc) that carries the client's IP address, on routes that ext_proc answers. */
 export const CLIENT_METADATA_KEY = 'x-gatehouse-client'
+/** Call metadata that carries the token by which Gatehouse knows an Envoy that it created. */
+export const ENVOY_TOKEN_HEADER = 'x-gatehouse-token'
 /** context_extensions (ext_authz) that carries the table key. */
 export const ROUTE_CONTEXT_KEY = 'gatehouse.route'
 /** Header in which Envoy tells ext_authz that a body is truncated. */

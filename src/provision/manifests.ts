@@ -5,9 +5,10 @@ import { stringify } from 'yaml'
 import type { ProvisionedGateway } from '../ir/provisioned-gateway.js'
 import type { WantedManifest } from '../resources/kubernetes/wanted-object.js'
 import { bootstrapJson, buildBootstrap } from '../xds/bootstrap/bootstrap.js'
-import type { GatehouseConnection } from '../xds/bootstrap/gatehouse-clusters.js'
+import type { GatehouseAddress, GatehouseConnection } from '../xds/bootstrap/gatehouse-clusters.js'
+import { tokenSecret } from '../xds/bootstrap/token-filters.js'
 import { ADMIN_SCRIPT } from './admin-script.js'
-import { podSpec } from './pod.js'
+import { CONFIG_FOLDER, podSpec, TOKEN_FOLDER, TOKEN_NAME, TOKEN_SECRET_FILE } from './pod.js'
 
 /** A kind that is applied for Envoys. */
 export interface ProvisionedKind {
@@ -26,9 +27,19 @@ export const PROVISIONED_KINDS: readonly ProvisionedKind[] = [
 
 /** What all Envoys of a release share. */
 export interface EnvoySettings {
-  readonly connection: GatehouseConnection
+  readonly address: GatehouseAddress
+  /** Absent: Envoys connect without TLS. */
+  readonly tls?: EnvoyTls
   /** Name of the release, by which its NetworkPolicy selects Envoys. */
   readonly release: string
+}
+
+/** How Envoys know Gatehouse. It knows them by the tokens of their service accounts. */
+export interface EnvoyTls {
+  /** Authorities of Gatehouse's certificate (PEM). */
+  readonly authorities: string
+  /** The name in that certificate, and the audience of the tokens. */
+  readonly serverName: string
 }
 
 /** An object for the Envoys of a Gateway. */
@@ -51,12 +62,15 @@ export function envoyManifests(
   settings: EnvoySettings,
 ): readonly EnvoyManifest[] {
   const metadata = metadataOf(withoutPrefixes(gateway))
-  const bootstrap = bootstrapOf(gateway, settings.connection)
+  const bootstrap = bootstrapOf(gateway, connectionOf(settings))
   return [
     { kind: 'ServiceAccount', metadata, automountServiceAccountToken: false },
     {
       ...{ kind: 'ConfigMap', metadata },
-      data: { 'bootstrap.yaml': bootstrap, 'admin.pl': ADMIN_SCRIPT },
+      data: {
+        ...{ 'bootstrap.yaml': bootstrap, 'admin.pl': ADMIN_SCRIPT },
+        ...(settings.tls && { [TOKEN_SECRET_FILE]: TOKEN_SECRET }),
+      },
     },
     {
       ...{ kind: 'Service', metadata: metadataOf(gateway) },
@@ -71,7 +85,7 @@ export function envoyManifests(
 
 function deploymentSpec(
   gateway: ProvisionedGateway,
-  { connection, release }: EnvoySettings,
+  { tls, release }: EnvoySettings,
   bootstrap: string,
 ): object {
   const { labels, annotations } = metadataOf(withoutPrefixes(gateway))
@@ -86,7 +100,7 @@ function deploymentSpec(
         // A changed bootstrap takes new pods.
         annotations: { ...annotations, 'gatehouse/bootstrap': hash('sha256', bootstrap) },
       },
-      spec: podSpec(gateway, connection),
+      spec: podSpec(gateway, tls?.serverName),
     },
   }
 }
@@ -124,6 +138,15 @@ function metadataOf(gateway: ProvisionedGateway): EnvoyManifest['metadata'] {
     annotations,
   }
 }
+
+function connectionOf({ address, tls }: EnvoySettings): GatehouseConnection {
+  if (tls === undefined) return { address }
+  const { authorities, serverName } = tls
+  const token = { secretFile: `${CONFIG_FOLDER}/${TOKEN_SECRET_FILE}`, folder: TOKEN_FOLDER }
+  return { address, tls: { ca: { pem: authorities }, serverName, token } }
+}
+
+const TOKEN_SECRET = stringify(tokenSecret(`${TOKEN_FOLDER}/${TOKEN_NAME}`))
 
 const bootstrapOf = (
   { namespace, name }: ProvisionedGateway,

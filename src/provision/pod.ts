@@ -1,15 +1,25 @@
 // The pod of an Envoy that Gatehouse creates: without rights, with probes, and drained before it ends.
 
 import type { ProvisionedGateway } from '../ir/provisioned-gateway.js'
-import type { GatehouseConnection } from '../xds/bootstrap/gatehouse-clusters.js'
 
 /** How long an Envoy keeps serving after it begins to drain, in seconds. */
 const DRAIN_SECONDS = 10
 
-/** Returns the pod's spec. */
+/** The folder of the ConfigMap. */
+export const CONFIG_FOLDER = '/etc/envoy'
+/** The file in the ConfigMap that names the token's file. */
+export const TOKEN_SECRET_FILE = 'token.yaml'
+/** The folder of the token, which the kubelet renews. */
+export const TOKEN_FOLDER = '/run/gatehouse-token'
+/** The file of the token in its folder. */
+export const TOKEN_NAME = 'token'
+/** How long a token is valid, in seconds. The kubelet renews it after four fifths: it outlives a long failure of the API server. */
+const TOKEN_SECONDS = 86_400
+
+/** Returns the pod's spec. audience: of the token by which Gatehouse knows the pod; absent: it has none. */
 export const podSpec = (
   { objectName, image, resources }: ProvisionedGateway,
-  { tls }: GatehouseConnection,
+  audience: string | undefined,
 ): object => ({
   serviceAccountName: objectName,
   // Envoy asks Gatehouse for all it knows, never the API server.
@@ -41,18 +51,28 @@ export const podSpec = (
         capabilities: { drop: ['ALL'] },
       },
       volumeMounts: [
-        { name: 'bootstrap', mountPath: '/etc/envoy', readOnly: true },
+        { name: 'bootstrap', mountPath: CONFIG_FOLDER, readOnly: true },
         { name: 'envoy-admin', mountPath: '/run/envoy' },
-        ...(tls === undefined
+        ...(audience === undefined
           ? []
-          : [{ name: 'tls', mountPath: '/etc/gatehouse/tls', readOnly: true }]),
+          : [{ name: 'token', mountPath: TOKEN_FOLDER, readOnly: true }]),
       ],
     },
   ],
   volumes: [
     { name: 'bootstrap', configMap: { name: objectName } },
     { name: 'envoy-admin', emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } },
+    ...(audience === undefined ? [] : [tokenVolume(audience)]),
   ],
+})
+
+const tokenVolume = (audience: string): object => ({
+  name: 'token',
+  projected: {
+    sources: [
+      { serviceAccountToken: { audience, expirationSeconds: TOKEN_SECONDS, path: TOKEN_NAME } },
+    ],
+  },
 })
 
 const COMMAND: readonly string[] = [

@@ -8,6 +8,7 @@ export function meshChecks({
   sealed,
   customProvider,
   connectTls,
+  provision,
 }: FlagValues): readonly string[] {
   return [
     ...(sealed && (mesh === undefined || mesh === 'envoy')
@@ -16,8 +17,8 @@ export function meshChecks({
     ...(customProvider !== undefined && mesh !== 'istio'
       ? ['--custom-provider belongs to --for istio']
       : []),
-    ...(connectTls !== undefined && mesh !== 'envoy-gateway'
-      ? ['--connect-tls belongs to --for envoy-gateway']
+    ...(connectTls !== undefined && mesh !== 'envoy-gateway' && !provision
+      ? ['--connect-tls belongs to --for envoy-gateway, or to --provision']
       : []),
   ]
 }

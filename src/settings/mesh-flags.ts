@@ -26,7 +26,7 @@ export const MESH_FLAGS = {
     value: 'NAME',
     commands: ['serve', 'translate'],
     meaning:
-      "with --for envoy-gateway: Envoys connect by TLS, to a certificate of this name whose authority is ca.crt of the ConfigMap gatehouse-ca in the routes' namespace",
+      "with --for envoy-gateway: Envoys connect by TLS, to a certificate of this name whose authority is ca.crt of the ConfigMap gatehouse-ca in the routes' namespace; with --provision: created Envoys do, and --connect-ca has the authority",
   }),
   customProvider: one(readText, {
     value: 'NAME',

@@ -9,14 +9,22 @@ export function provisionChecks({
   for: mesh,
   connect,
   grpcTlsCert,
+  connectTls,
+  connectCa,
+  workers,
 }: FlagValues): readonly string[] {
-  if (!provision) return []
+  if (!provision) return connectCa === undefined ? [] : ['--connect-ca belongs to --provision']
   if (!kubernetes) return ['--provision belongs to --kubernetes']
   if (mesh !== undefined)
     return ['--provision creates Envoys for the Gateways of Gatehouse, and --for has it serve none']
   if (connect?.type !== 'tcp')
     return ['--provision needs --connect; expected HOST:PORT, where the Envoys reach Gatehouse']
-  if (grpcTlsCert !== undefined)
-    return ['--provision does not support --grpc-tls-cert: its Envoys have no certificate']
-  return []
+  const tls = [grpcTlsCert, connectTls, connectCa]
+  if (tls.every((each) => each === undefined)) return []
+  if (tls.includes(undefined))
+    return [
+      '--provision with TLS needs --grpc-tls-cert and --grpc-tls-key of Gatehouse, and --connect-tls and --connect-ca for its Envoys; expected all or none',
+    ]
+  // Workers cannot ask the API server whose token a client has sent.
+  return workers === 1 ? [] : ['--provision with TLS needs --workers 1']
 }

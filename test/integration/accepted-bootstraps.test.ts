@@ -20,7 +20,7 @@ async function tlsFiles() {
   const [certFile, keyFile] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
   await Promise.all([writeFile(certFile, cert), writeFile(keyFile, key)])
   return {
-    caFile: certFile,
+    ca: { file: certFile },
     serverName: 'gatehouse.example',
     clientCertificate: { certFile, keyFile },
   }

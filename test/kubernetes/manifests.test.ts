@@ -116,7 +116,7 @@ describe('an API server', () => {
   })
 
   test('takes what the chart makes for Envoys that Gatehouse creates', async () => {
-    const values = { envoys: { provision: true, gateways: ENVOYS } }
+    const values = { envoys: { provision: true, gateways: ENVOYS }, tls: TLS }
     expect(lint(values)).toMatchObject({ status: 0 })
     for (const object of render({
       ...values,
@@ -264,6 +264,24 @@ describe('the chart', () => {
     expect(rulesOf({ envoys: { provision: true } })).toContain('deployments')
   })
 
+  test.each([
+    [{ secretName: 'server' }, '/etc/gatehouse/tls/ca.crt'],
+    [TLS, '/etc/gatehouse/connect/ca.crt'],
+  ])('knows created Envoys by tokens where the gRPC address has TLS: %j', (tls, file) => {
+    const objects = render({ envoys: { provision: true }, tls })
+    const { args = [], volumeMounts = [] } = containerNamed(objects, 'gatehouse')
+    expect(args).toContain('--connect-tls=gatehouse.default.svc')
+    expect(args).toContain(`--connect-ca=${file}`)
+    expect(volumeMounts.some(({ mountPath }) => file.startsWith(mountPath))).toBe(true)
+    // The key of the Envoys that are listed stays with them.
+    expect(JSON.stringify(find(objects, 'Deployment', 'gatehouse').spec)).not.toMatch(
+      /"secretName":"client"(?!,"items":\[\{"key":"ca.crt")/,
+    )
+    expect(JSON.stringify(objectsOfKind(objects, 'ClusterRole'))).toContain('tokenreviews')
+    const without = render({ envoys: { provision: true } })
+    expect(JSON.stringify(objectsOfKind(without, 'ClusterRole'))).not.toContain('tokenreviews')
+  })
+
   test('lets an annotation of a value win over its own', () => {
     const { stdout } = template({ podAnnotations: { 'prometheus.io/scrape': 'false' } })
     expect(stdout.match(/prometheus.io\/scrape: .*/g)).toEqual(['prometheus.io/scrape: "false"'])
@@ -277,7 +295,11 @@ describe('the chart', () => {
     [{ envoys: ENVOYS, mode: 'sidecar' }, /envoys are of mode central/],
     [{ envoys: { provison: true } }, /provison/],
     [{ envoys: { provision: true }, mode: 'sidecar' }, /expected mode central/],
-    [{ envoys: { provision: true }, mesh: 'envoy-gateway' }, /neither mesh/],
+    [{ envoys: { provision: true }, mesh: 'envoy-gateway' }, /no mesh/],
+    [
+      { envoys: { provision: true }, tls: { secretName: 'server' }, workers: 2 },
+      /expected workers 1/,
+    ],
     [{ envoys: { provision: true }, namespaces: ['shop'] }, /the release's namespace/],
     [
       { envoys: ['a/b-c', 'a-b/c'].map((gateway) => ({ ...ENVOYS[0], gateway })) },

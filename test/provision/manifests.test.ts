@@ -33,7 +33,7 @@ interface Labelled {
 
 test('labels and annotations that other controllers read reach the Service alone', () => {
   const [account, map, service, deployment] = envoyManifests(gateway, {
-    connection: { address: { type: 'tcp', host: 'gatehouse.gatehouse.svc', port: 18_000 } },
+    address: { type: 'tcp', host: 'gatehouse.gatehouse.svc', port: 18_000 },
     release: 'gatehouse',
   })
   const { template } = deployment?.spec as { readonly template: Labelled }

@@ -24,6 +24,8 @@ function helpOf(line: string): string {
   return parsed.type === 'help' ? parsed.text : JSON.stringify(parsed)
 }
 
+const OWN_TLS = '--grpc-tls-cert c --grpc-tls-key k'
+
 describe('defaults', () => {
   test('of serve are those of the public interface', () => {
     expect(settingsOf('serve --resources x')).toMatchObject({
@@ -221,6 +223,14 @@ describe('commands', () => {
     ['serve --kubernetes --provision', '--provision needs --connect'],
     ['serve --kubernetes --provision --connect unix:/s', 'expected HOST:PORT'],
     ['serve --kubernetes --provision --connect a:1 --for istio', '--for has it serve none'],
+    ['serve --kubernetes --provision --connect a:1 --connect-tls b', 'expected all or none'],
+    ['serve --kubernetes --provision --connect a:1 --connect-ca b', 'expected all or none'],
+    [`serve --kubernetes --provision --connect a:1 ${OWN_TLS}`, 'expected all or none'],
+    [
+      `serve --kubernetes --provision --connect a:1 ${OWN_TLS} --connect-tls b --connect-ca c --workers 2`,
+      '--provision with TLS needs --workers 1',
+    ],
+    ['serve --kubernetes --connect-ca b', '--connect-ca belongs to --provision'],
   ])(
     '%s is wrong: Envoys are created in a cluster, and must know where to connect',
     (line, why) => {

@@ -53,7 +53,11 @@ async function secured(folder: string, port: number, mutual: boolean): Promise<T
   return {
     connection: {
       ...connection,
-      tls: { caFile, serverName: 'gatehouse.example', ...(mutual && { clientCertificate }) },
+      tls: {
+        ca: { file: caFile },
+        serverName: 'gatehouse.example',
+        ...(mutual && { clientCertificate }),
+      },
     },
     flags: [
       ...flags,

@@ -1,5 +1,6 @@
 // Runs the controllers that apply objects to the cluster, as far as the settings ask for them.
 
+import type { EnvoyTokens } from '../../provision/envoy-tokens.js'
 import type { Settings } from '../../settings.js'
 import type { PipelineState } from '../pipeline/pipeline.js'
 import type { ControllerFindings } from './cluster-statuses.js'
@@ -14,6 +15,8 @@ import { startProvisioner } from './provisioner.js'
 export interface ClusterControllers {
   /** Absent: Gatehouse applies nothing to a mesh. */
   readonly mesh?: RunningController
+  /** Knows created Envoys by their tokens; absent: there are none with TLS. */
+  readonly tokens?: EnvoyTokens
   findings(): ControllerFindings
   onRun(state: PipelineState): void
   /** Looks at everything again: this replica may have gained the right to write. */
@@ -36,6 +39,7 @@ export function startControllers(
   const provisioner = startProvisioner(settings, { ...deps, onChange })
   return {
     ...(mesh && { mesh }),
+    ...(provisioner?.tokens && { tokens: provisioner.tokens }),
     findings: () => ({
       enforced: mesh?.enforced(),
       provisionProblem: provisioner && ((gateway) => provisioner.problemOf(gateway)),

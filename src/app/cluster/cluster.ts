@@ -2,6 +2,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from '../../logger.js'
+import type { EnvoyTokens } from '../../provision/envoy-tokens.js'
 import type { ResourceProvider } from '../../resources/kinds/resources.js'
 import { createKubernetesClient } from '../../resources/kubernetes/client.js'
 import { type Lease, startLease } from '../../resources/kubernetes/lease.js'
@@ -20,6 +21,8 @@ export interface Cluster {
   readonly provider: ResourceProvider
   /** Absent: Gatehouse applies nothing to a mesh. */
   readonly mesh?: Pick<RunningController, 'probes' | 'followSecret' | 'enforced'>
+  /** Knows created Envoys by their tokens; absent: there are none with TLS. */
+  readonly tokens?: EnvoyTokens
   onRun(state: PipelineState): void
 }
 
@@ -79,6 +82,7 @@ export function createCluster(settings: Settings, logger: Logger): Cluster {
       close: onceWithin(LEAVE_WITHIN, leave),
     },
     ...(controllers.mesh && { mesh: controllers.mesh }),
+    ...(controllers.tokens && { tokens: controllers.tokens }),
     onRun: (now) => {
       state = now
       controllers.onRun(now)

@@ -3,6 +3,7 @@
 import { memo } from '../../incremental/memo.js'
 import type { ProvisionedGateway } from '../../ir/provisioned-gateway.js'
 import type { GatewayName } from '../../ir/status.js'
+import { EnvoyTokens } from '../../provision/envoy-tokens.js'
 import { envoyManifests, type EnvoySettings, PROVISIONED_KINDS } from '../../provision/manifests.js'
 import {
   type ProvisionInput,
@@ -17,8 +18,10 @@ import { startMirror } from '../../resources/kubernetes/mirror.js'
 import type { WantedObjects } from '../../resources/kubernetes/object-keeper.js'
 import { ObjectKeeper } from '../../resources/kubernetes/object-keeper.js'
 import type { KubernetesProvider } from '../../resources/kubernetes/provider.js'
+import { reviewToken } from '../../resources/kubernetes/token-review.js'
 import type { Settings } from '../../settings.js'
 import type { PipelineState } from '../pipeline/pipeline.js'
+import { type ConnectAuthorities, followAuthorities } from './connect-authorities.js'
 import { leaseOf, releaseLabel } from './lease-of.js'
 
 /** The running controller of the Envoys. */
@@ -28,6 +31,8 @@ export interface Provisioner {
   look(): void
   /** Returns why the Envoys of a Gateway do not serve it; undefined: they do, or Gatehouse does not create them. */
   problemOf(gateway: GatewayName): ProvisionProblem | undefined
+  /** Knows the Envoys by their tokens; absent: they connect without TLS, and nobody knows them. */
+  readonly tokens?: EnvoyTokens
   close(): Promise<void>
 }
 
@@ -52,40 +57,51 @@ export function startProvisioner(
   const labelSelector = label.join('=')
   const mirrored = kinds.map((kind) => ({ ...kind, labelSelector }))
   const mirror = startMirror(client, mirrored, settings.namespace, () => keeper.look())
-  const envoys = envoySettings(settings)
-  const manifestsOf = memo((gateway: ProvisionedGateway) => envoyManifests(gateway, envoys))
+  let input: ProvisionInput | undefined
+  const authorities = authoritiesOf(settings, {
+    onWarning,
+    onChange: () => {
+      manifestsOf = manifestsWith(settings, authorities)
+      if (input !== undefined) keeper.update(input)
+    },
+  })
+  let manifestsOf = manifestsWith(settings, authorities)
   let gateways = new Map<string, ProvisionedGateway>()
+  let accounts: ReadonlyMap<string, string> | undefined
   let problems: ReadonlyMap<string, string> = new Map()
   const keeper = new ObjectKeeper<ProvisionInput, WantedObjects>({
     ...{ mirror, kinds, label, mayWrite, onWarning },
     mirrorsOwnOnly: true,
     subject: 'the Envoys of Gateways',
     applier: createApplier(client, kinds),
-    wantedWork: (input) => wantedEnvoys(input, manifestsOf),
+    wantedWork: (wanted) => wantedEnvoys(wanted, (gateway) => manifestsOf(gateway)),
     gatewayOf: ({ namespace, name }) => source.raw(resourceKey('Gateway', namespace, name)),
     onRound: (round) => {
       problems = round.problems
       onChange()
     },
   })
+  const tokens = tokensOf(settings, { client, onWarning, accounts: () => accounts })
   return {
+    ...(tokens && { tokens }),
     problemOf: ({ namespace, name }) => {
       const gateway = gateways.get(resourceKey('Gateway', namespace, name))
       const sources = { objectOf: (key: string) => mirror.get(key), problems }
       return gateway && provisionProblem(gateway, { ...sources, obstacles: mirror.obstacles() })
     },
     onRun: ({ provider, translation, failure }) => {
-      if (provider?.complete !== true || translation?.provisioned === undefined) return
-      if (failure !== undefined) return
-      const all = translation.provisioned
+      const all = translation?.provisioned
+      if (provider?.complete !== true || all === undefined || failure !== undefined) return
       gateways = new Map(
         all.map((each) => [resourceKey('Gateway', each.namespace, each.name), each] as const),
       )
-      const isWhole = provider.problems.every(({ kind = '' }) => !ABOUT_GATEWAYS.has(kind))
-      keeper.update({ gateways: all, isWhole })
+      accounts = accountsOf(all)
+      input = { gateways: all, isWhole: knowsGateways(provider.problems) }
+      keeper.update(input)
     },
     look: () => keeper.look(),
     close: async () => {
+      authorities?.close()
       mirror.close()
       await keeper.close()
     },
@@ -95,8 +111,63 @@ export function startProvisioner(
 /** Kinds whose problems may hide a Gateway; "": the kind is not known. */
 const ABOUT_GATEWAYS: ReadonlySet<string> = new Set(['Gateway', 'GatewayClass', ''])
 
-function envoySettings({ connect, environment }: Settings): EnvoySettings {
+const knowsGateways = (problems: readonly { readonly kind?: string }[]): boolean =>
+  problems.every(({ kind = '' }) => !ABOUT_GATEWAYS.has(kind))
+
+/** Returns the Gateways (NAMESPACE/NAME) by the service accounts of their Envoys. */
+const accountsOf = (gateways: readonly ProvisionedGateway[]): ReadonlyMap<string, string> =>
+  new Map(
+    gateways.map(({ namespace, name, objectName }) => [
+      `${namespace}/${objectName}`,
+      `${namespace}/${name}`,
+    ]),
+  )
+
+type FollowDeps = Pick<ProvisionerDeps, 'onWarning' | 'onChange'>
+
+/** Returns undefined without TLS. */
+const authoritiesOf = (
+  { connectCa }: Settings,
+  deps: FollowDeps,
+): ConnectAuthorities | undefined =>
+  connectCa === undefined ? undefined : followAuthorities(connectCa, deps)
+
+/** Returns the function that makes the objects of a Gateway. */
+function manifestsWith(settings: Settings, authorities: ConnectAuthorities | undefined) {
+  const envoys = envoySettings(settings, authorities)
+  return memo((gateway: ProvisionedGateway) => envoyManifests(gateway, envoys))
+}
+
+function envoySettings(
+  { connect, connectTls, environment }: Settings,
+  authorities: ConnectAuthorities | undefined,
+): EnvoySettings {
   // --provision needs --connect (settings/provision-checks.ts).
   if (connect === undefined) throw new Error('--provision needs --connect')
-  return { connection: { address: connect }, release: leaseOf(environment).name }
+  const { name: release } = leaseOf(environment)
+  const tls = connectTls !== undefined &&
+    authorities !== undefined && { authorities: authorities.current(), serverName: connectTls }
+  return { address: connect, release, ...(tls && { tls }) }
+}
+
+interface TokensDeps extends Pick<ProvisionerDeps, 'client' | 'onWarning'> {
+  readonly accounts: () => ReadonlyMap<string, string> | undefined
+}
+
+/** Returns undefined without TLS: a token would be read by whoever listens. */
+function tokensOf(
+  { connectTls: audience }: Settings,
+  { client, onWarning, accounts }: TokensDeps,
+): EnvoyTokens | undefined {
+  if (audience === undefined) return undefined
+  return new EnvoyTokens({
+    audience,
+    review: (token) => reviewToken(client, token, audience),
+    gatewayOf: () => {
+      const known = accounts()
+      return known && ((account) => known.get(account))
+    },
+    now: () => Date.now(),
+    onWarning,
+  })
 }

@@ -1,6 +1,8 @@
 // Serves the gRPC services on several addresses and drains and closes them together.
 
+import { authenticated, type Authenticator } from '../../grpc/authenticated.js'
 import { type GrpcServer, type GrpcServerOptions, startGrpcServer } from '../../grpc/server.js'
+import type { GrpcService } from '../../grpc/service.js'
 
 /** Address to listen on, and how its connections are served. */
 export interface GrpcListener extends Pick<GrpcServerOptions, 'address' | 'tls'> {
@@ -17,6 +19,22 @@ export interface Servers {
   setServing(serving: boolean): void
   drain(timeoutMs: number): Promise<void>
   close(): Promise<void>
+}
+
+/** What the services of all listeners are served with. */
+export interface ServedWith extends Pick<GrpcServerOptions, 'logger' | 'onRefused'> {
+  /** Absent: each client that may connect is served. */
+  readonly tokens: Authenticator | undefined
+}
+
+/** Returns the server of each listener, with all services. */
+export function servedBy(
+  services: readonly GrpcService[],
+  listeners: readonly GrpcListener[],
+  { tokens, ...options }: ServedWith,
+): readonly GrpcServerOptions[] {
+  const known = tokens ? services.map((each) => authenticated(each, tokens)) : services
+  return listeners.map((listener) => ({ ...listener, services: known, ...options }))
 }
 
 /** Rejects when an address cannot be bound; none is left bound then. */

@@ -12,7 +12,7 @@ import { readersByMesh } from '../../extproc/route-key.js'
 import type { HeldBytes } from '../../extproc/stream/held-bytes.js'
 import type { SharedLimits } from '../../extproc/stream/tally.js'
 import type { GuardDeps } from '../../extproc/webhook/ask-webhooks.js'
-import { isPrivatePeer, type PeerTrust } from '../../grpc/peer.js'
+import { isPrivatePeer, type Peer, type PeerTrust } from '../../grpc/peer.js'
 import type { GrpcService } from '../../grpc/service.js'
 import type { Logger } from '../../logger.js'
 import type { ProbeSigns } from '../../probes/probe-signs.js'
@@ -32,6 +32,13 @@ interface CommonDeps {
   readonly now: () => number
 }
 
+/** What the tokens of peers say. */
+interface PeerTokens {
+  isEnvoy(peer: Peer): boolean
+  /** Returns the only Gateway whose configuration the peer may read; undefined: a peer with other rights. */
+  gatewayOf(peer: Peer): string | undefined
+}
+
 /** What the ADS service is created with. */
 export interface AdsDeps extends CommonDeps {
   readonly cache: SnapshotCache
@@ -39,15 +46,19 @@ export interface AdsDeps extends CommonDeps {
   readonly envoys: Envoys
   /** Which peers may be sent private keys. */
   readonly trust: PeerTrust
+  /** Knows Envoys by their tokens; absent: no client has one. */
+  readonly tokens?: PeerTokens | undefined
 }
 
 /** Creates the ADS service. */
-export function createAds({ cache, envoys, metrics, logger, now, trust }: AdsDeps): AdsService {
+export function createAds(deps: AdsDeps): AdsService {
+  const { cache, envoys, metrics, logger, now, trust, tokens } = deps
   return createAdsService({
     cache,
     logger,
     metrics,
-    mayReceiveSecrets: (peer) => isPrivatePeer(peer, trust),
+    mayReceiveSecrets: (peer) => isPrivatePeer(peer, trust) || tokens?.isEnvoy(peer) === true,
+    onlyGatewayOf: (peer) => tokens?.gatewayOf(peer),
     onSent: (peer, type, version) => envoys.sent(peer, type, version),
     onAck: (peer, type, version, isAll) => envoys.acked(peer, type, version, isAll),
     onNack: (peer, type, version, message) =>

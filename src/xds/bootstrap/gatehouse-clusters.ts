@@ -34,8 +34,15 @@ import { UpstreamTlsContextSchema } from '../../grpc/generated/envoy/extensions/
 import { EXT_AUTHZ_CLUSTER, EXT_PROC_CLUSTER, XDS_CLUSTER } from '../../ir/names.js'
 import { http2Options } from '../translator/cluster.js'
 import { lbEndpoint, socketAddress } from '../translator/load-assignment.js'
-import { durationOf, type FieldsOf, fileSource, typedConfig } from '../translator/messages.js'
+import {
+  durationOf,
+  type FieldsOf,
+  fileSource,
+  inlineString,
+  typedConfig,
+} from '../translator/messages.js'
 import { nameMatcher, serverName } from '../translator/upstream-tls.js'
+import { tokenFilters, type TokenSource } from './token-filters.js'
 
 /** The address where Envoy reaches Gatehouse. */
 export type GatehouseAddress =
@@ -44,12 +51,14 @@ export type GatehouseAddress =
 
 /** TLS settings for connections to Gatehouse; paths are on Envoy's machine. */
 export interface GatehouseTls {
-  /** Certificate authorities (PEM) that must have signed Gatehouse's certificate. */
-  readonly caFile: string
+  /** Certificate authorities (PEM) that must have signed Gatehouse's certificate: a file, or their text. */
+  readonly ca: { readonly file: string } | { readonly pem: string }
   /** The name that the certificate must contain. */
   readonly serverName: string
   /** Envoy's own certificate and key (PEM), for mutual TLS. */
   readonly clientCertificate?: { readonly certFile: string; readonly keyFile: string }
+  /** The token that Envoy sends with each call in place of a certificate. */
+  readonly token?: TokenSource
 }
 
 /** How an Envoy reaches Gatehouse. */
@@ -119,7 +128,7 @@ const isResolved = (address: GatehouseAddress): boolean =>
   address.type === 'unix' || isIP(address.host) !== 0
 
 const transportSocket = ({
-  caFile,
+  ca,
   serverName: name,
   clientCertificate,
 }: GatehouseTls): TransportSocket =>
@@ -139,7 +148,7 @@ const transportSocket = ({
         validationContextType: {
           case: 'validationContext',
           value: {
-            trustedCa: fileSource(caFile),
+            trustedCa: 'file' in ca ? fileSource(ca.file) : inlineString(ca.pem),
             matchTypedSubjectAltNames: [nameMatcher(name)],
           },
         },
@@ -177,10 +186,14 @@ const buildGatehouseCluster = (
       endpoints: [{ lbEndpoints: endpoints.map((one) => lbEndpoint(envoyAddress(one))) }],
     },
     circuitBreakers: CIRCUIT_BREAKERS,
-    typedExtensionProtocolOptions: http2Options(MAX_WAITING_FRAMES, {
-      maxConcurrentStreams: MAX_CONCURRENT_STREAMS,
-      connectionKeepalive: keepalive,
-    }),
+    typedExtensionProtocolOptions: http2Options(
+      MAX_WAITING_FRAMES,
+      {
+        maxConcurrentStreams: MAX_CONCURRENT_STREAMS,
+        connectionKeepalive: keepalive,
+      },
+      tls?.token && tokenFilters(tls.token),
+    ),
     healthChecks,
     transportSocket: tls && transportSocket(tls),
   })

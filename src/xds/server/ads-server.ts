@@ -52,6 +52,8 @@ export interface AdsOptions extends AdsObserver {
   }
   /** Whether private keys may be sent to the peer (decision 32). */
   mayReceiveSecrets(peer: Peer): boolean
+  /** Returns the only node.cluster that the peer may ask for; undefined: it may ask for any. */
+  onlyGatewayOf?(peer: Peer): string | undefined
   /** How long, in milliseconds, changes wait for the answer to what they depend on; default 3,000. */
   readonly patienceMs?: number
 }
@@ -157,6 +159,7 @@ function serveStream<Request extends AnyRequest>(serving: Serving<Request>): Str
           'the first request of a stream must carry node',
         )
       }
+      expectOwnGateway(peer, options.onlyGatewayOf?.(call.peer))
       const limit = createLogLimit(() => performance.now())
       const form = formOf(request, dialect.protocol)
       const stream = createStream(serving, { peer, limit, form, outgoing })
@@ -265,6 +268,14 @@ function handle(
   const leftOut = limit.take(type)
   if (leftOut !== undefined)
     logger.warn({ ...peer, type, leftOut }, 'Envoy requested a resource type that is not served')
+}
+
+function expectOwnGateway({ cluster }: AdsPeer, only: string | undefined): void {
+  if (only === undefined || only === cluster) return
+  throw new GrpcError(
+    Status.PERMISSION_DENIED,
+    only === '' ? 'the Gateway of this Envoy is gone' : `this Envoy serves the Gateway ${only}`,
+  )
 }
 
 const peerOf = ({ node }: AnyRequest, stream: number): AdsPeer | undefined =>

@@ -12,6 +12,7 @@ import {
   ClusterSchema,
 } from '../../grpc/generated/envoy/config/cluster/v3/cluster_pb.js'
 import type { Http2ProtocolOptionsSchema } from '../../grpc/generated/envoy/config/core/v3/protocol_pb.js'
+import type { HttpFilter } from '../../grpc/generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js'
 import { HttpProtocolOptionsSchema } from '../../grpc/generated/envoy/extensions/upstreams/http/v3/http_protocol_options_pb.js'
 import type { Destination } from '../../ir/destination.js'
 import { buildLoadAssignment } from './load-assignment.js'
@@ -45,10 +46,14 @@ export const HTTP_PROTOCOL_OPTIONS = HttpProtocolOptionsSchema.typeName
  */
 const MAX_WAITING_FRAMES = 100_000
 
-/** Makes a cluster speak HTTP/2. waitingFrames: maximum number of frames waiting for the socket. */
+/**
+ * Makes a cluster speak HTTP/2. waitingFrames: maximum number of frames waiting for the socket; httpFilters: those of
+ * the cluster, in front of the one that sends.
+ */
 export const http2Options = (
   waitingFrames: number,
   more: FieldsOf<typeof Http2ProtocolOptionsSchema> = {},
+  httpFilters: HttpFilter[] = [],
 ): Cluster['typedExtensionProtocolOptions'] => ({
   [HTTP_PROTOCOL_OPTIONS]: packed(HttpProtocolOptionsSchema, {
     upstreamProtocolOptions: {
@@ -64,6 +69,7 @@ export const http2Options = (
         },
       },
     },
+    httpFilters,
   }),
 })
 

@@ -16,6 +16,7 @@ export interface Container {
   readonly args?: readonly string[]
   readonly env?: readonly { readonly name: string; readonly value?: string }[]
   readonly securityContext?: { readonly runAsUser?: number; readonly runAsGroup?: number }
+  readonly volumeMounts?: readonly { readonly mountPath: string }[]
   readonly lifecycle?: { readonly preStop: { readonly exec: { readonly command: string[] } } }
 }
 

@@ -28,7 +28,7 @@ test('mutual TLS names both certificates', () => {
   const config = bootstrap({
     address: { type: 'tcp', host: 'gatehouse.example', port: 1 },
     tls: {
-      caFile: '/ca.pem',
+      ca: { file: '/ca.pem' },
       serverName: 'gatehouse.example',
       clientCertificate: { certFile: '/cert.pem', keyFile: '/key.pem' },
     },

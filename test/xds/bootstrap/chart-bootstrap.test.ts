@@ -20,7 +20,7 @@ test.each<[string, GatehouseConnection]>([
     {
       address: CENTRAL,
       tls: {
-        caFile: `${MOUNTED}/ca.crt`,
+        ca: { file: `${MOUNTED}/ca.crt` },
         serverName: 'gatehouse-name.invalid',
         clientCertificate: { certFile: `${MOUNTED}/tls.crt`, keyFile: `${MOUNTED}/tls.key` },
       },

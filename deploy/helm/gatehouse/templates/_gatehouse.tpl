@@ -33,6 +33,10 @@
 {{- if include "gatehouse.provisions" . }}
 - --provision
 - --connect={{ include "gatehouse.host" . }}:18000
+{{- if include "gatehouse.hasTls" . }}
+- --connect-tls={{ include "gatehouse.serverName" . }}
+- --connect-ca=/etc/gatehouse/{{ empty .Values.tls.clientSecretName | ternary "tls" "connect" }}/ca.crt
+{{- end }}
 {{- end }}
 {{- if .Values.requirePolicy }}
 - --require-policy
@@ -59,6 +63,11 @@
 {{/* Not empty: the gRPC address speaks mutual TLS. A socket that two containers share needs none. */}}
 {{- define "gatehouse.hasTls" -}}
 {{- if and .Values.tls.secretName (eq .Values.mode "central") -}}yes{{- end -}}
+{{- end -}}
+
+{{/* Not empty: the authority by which created Envoys check Gatehouse's certificate is in the Envoys' own Secret. */}}
+{{- define "gatehouse.hasConnectCa" -}}
+{{- if and (include "gatehouse.provisions" .) (include "gatehouse.hasTls" .) .Values.tls.clientSecretName -}}yes{{- end -}}
 {{- end -}}
 
 {{- define "gatehouse.container" -}}
@@ -113,6 +122,9 @@ volumeMounts:
   {{- end }}
   {{- if include "gatehouse.hasTls" . }}
   - { name: tls, mountPath: /etc/gatehouse/tls, readOnly: true }
+  {{- end }}
+  {{- if include "gatehouse.hasConnectCa" . }}
+  - { name: connect, mountPath: /etc/gatehouse/connect, readOnly: true }
   {{- end }}
 {{- end -}}
 

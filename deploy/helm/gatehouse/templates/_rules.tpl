@@ -98,6 +98,12 @@
   resourceNames: {{ toJson . }}
   {{- end }}
   verbs: [list, watch]
+{{- if and (include "gatehouse.provisions" .) (include "gatehouse.hasTls" .) }}
+# Whose token an Envoy has sent.
+- apiGroups: [authentication.k8s.io]
+  resources: [tokenreviews]
+  verbs: [create]
+{{- end }}
 {{- if not .Values.mesh }}
 # That the class is accepted.
 - apiGroups: [gateway.networking.k8s.io]

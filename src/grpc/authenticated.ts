@@ -1,0 +1,92 @@
+// Services that serve only calls whose client has proved who it is. A call waits until that is known.
+
+import type { Call, GrpcMethod, GrpcService, StreamCall, StreamListener } from './service.js'
+import { GrpcError, Status } from './status.js'
+
+/** Decides which calls are served. */
+export interface Authenticator {
+  /** Returns undefined if the call is served now. Otherwise resolves when it is, and rejects (GrpcError) if it is not. */
+  admit(call: Call): Promise<void> | undefined
+}
+
+/** Returns the service with an authenticator in front of each of its methods. */
+export const authenticated = (service: GrpcService, authenticator: Authenticator): GrpcService => ({
+  name: service.name,
+  methods: Object.fromEntries(
+    Object.entries(service.methods).map(([name, method]) => [
+      name,
+      authenticatedMethod(method, authenticator),
+    ]),
+  ),
+  drain: (timeoutMs) => service.drain?.(timeoutMs),
+})
+
+function authenticatedMethod(method: GrpcMethod, authenticator: Authenticator): GrpcMethod {
+  if (method.type === 'unary')
+    return {
+      type: 'unary',
+      handle: (request, call) => {
+        const admitted = authenticator.admit(call)
+        if (admitted === undefined) return method.handle(request, call)
+        // The message is a view of a buffer that the connection uses again.
+        const kept = Buffer.from(request)
+        return admitted.then(() => {
+          if (call.isCancelled()) throw new GrpcError(Status.CANCELLED, 'the call is over')
+          return method.handle(kept, call)
+        })
+      },
+    }
+  return {
+    type: 'stream',
+    open: (call) => {
+      const admitted = authenticator.admit(call)
+      return admitted === undefined
+        ? method.open(call)
+        : new WaitingStream(call, admitted, () => method.open(call))
+    },
+  }
+}
+
+/** A stream that receives nothing until its client is known. */
+class WaitingStream implements StreamListener {
+  #listener: StreamListener | undefined
+
+  constructor(call: StreamCall, admitted: Promise<void>, open: () => StreamListener) {
+    call.pause()
+    void admitted.then(
+      () => this.#begin(call, open),
+      (error: unknown) => fail(call, error),
+    )
+  }
+
+  #begin(call: StreamCall, open: () => StreamListener): void {
+    if (call.isCancelled()) return
+    try {
+      this.#listener = open()
+    } catch (error) {
+      return fail(call, error)
+    }
+    call.resume()
+  }
+
+  onMessage(message: Buffer): void {
+    this.#listener?.onMessage(message)
+  }
+
+  onEnd(): void {
+    this.#listener?.onEnd()
+  }
+
+  onCancel(): void {
+    this.#listener?.onCancel()
+  }
+
+  onDrain(): void {
+    this.#listener?.onDrain()
+  }
+}
+
+function fail(call: StreamCall, error: unknown): void {
+  if (error instanceof GrpcError) call.end(error.status, error.message)
+  else call.end(Status.UNKNOWN, 'the call failed')
+}

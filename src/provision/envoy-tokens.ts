@@ -1,0 +1,205 @@
+// Knows the Envoys that Gatehouse created by the tokens of their service accounts, and which Gateway each serves. A
+// token is reviewed once, and again every few minutes beside the calls that it comes with.
+
+import { hash } from 'node:crypto'
+import { errorText } from '../errors.js'
+import type { Authenticator } from '../grpc/authenticated.js'
+import type { Peer } from '../grpc/peer.js'
+import type { Call } from '../grpc/service.js'
+import { GrpcError, Status } from '../grpc/status.js'
+import { ENVOY_TOKEN_HEADER } from '../ir/names.js'
+import { readTokenClaims } from './token-claims.js'
+
+/** What the tokens are checked with. */
+export interface EnvoyTokensOptions {
+  /** The audience that a token must be for. */
+  readonly audience: string
+  /** Resolves to the user name of the token's owner; undefined: it is not valid. */
+  readonly review: (token: string) => Promise<string | undefined>
+  /**
+   * Returns the Gateway ("NAMESPACE/NAME") whose Envoys have this service account ("NAMESPACE/NAME"); undefined: none.
+   * The function is undefined until the Gateways are known.
+   */
+  readonly gatewayOf: () => ((account: string) => string | undefined) | undefined
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+  readonly onWarning: (message: string) => void
+}
+
+/** A token that was valid when it was last reviewed. */
+interface Known {
+  /** "NAMESPACE/NAME" of its service account. */
+  readonly account: string
+  readonly user: string
+  /** When it expires, in milliseconds since the epoch. */
+  readonly expires: number
+  reviewed: number
+  isReviewed: boolean
+  isRevoked: boolean
+}
+
+/** How long a review counts, in milliseconds. */
+const REVIEW_EVERY = 300_000
+/** How long calls wait for a review, in milliseconds. */
+const PATIENCE = 5_000
+/** Maximum number of reviews at once: the API server serves others, too. */
+const MAX_REVIEWS = 16
+/** Maximum number of tokens that are remembered. An Envoy has one at a time. */
+const MAX_KNOWN = 10_000
+
+/** Authenticates Envoys. */
+export class EnvoyTokens implements Authenticator {
+  readonly #options: EnvoyTokensOptions
+  /** By digest, the one used last at the end. */
+  readonly #known = new Map<string, Known>()
+  readonly #reviews = new Map<string, Promise<Known>>()
+  /** The token that a connection has proved. Its calls repeat it. */
+  readonly #peers = new WeakMap<Peer, { readonly token: string; readonly known: Known }>()
+
+  constructor(options: EnvoyTokensOptions) {
+    this.#options = options
+  }
+
+  /** Admits peers with a client certificate, and calls with the token of an Envoy of a Gateway. */
+  admit(call: Call): Promise<void> | undefined {
+    const { peer } = call
+    if (peer.hasCertificate || peer.type === 'unix') return undefined
+    const token = tokenOf(call)
+    if (token === undefined) return refuse('expected a client certificate or a token')
+    const proved = this.#peers.get(peer)
+    const known = proved?.token === token ? proved.known : this.#find(token)
+    if (known === undefined || !this.#isValid(known)) return this.#review(peer, token)
+    if (proved?.known !== known) this.#peers.set(peer, { token, known })
+    this.#reviewAgain(token, known)
+    return this.#gateway(known.account) === undefined ? denied(known.account) : undefined
+  }
+
+  /** Whether the peer has proved to be an Envoy of a Gateway. */
+  isEnvoy(peer: Peer): boolean {
+    return this.#peers.has(peer)
+  }
+
+  /** Returns the only Gateway whose configuration the peer may read; undefined: a peer with other rights. */
+  gatewayOf(peer: Peer): string | undefined {
+    const proved = this.#peers.get(peer)
+    return proved && (this.#gateway(proved.known.account) ?? '')
+  }
+
+  #gateway(account: string): string | undefined {
+    return this.#options.gatewayOf()?.(account)
+  }
+
+  #find(token: string): Known | undefined {
+    const digest = digestOf(token)
+    const known = this.#known.get(digest)
+    if (known === undefined) return undefined
+    this.#known.delete(digest)
+    this.#known.set(digest, known)
+    return known
+  }
+
+  #isValid({ expires, isRevoked }: Known): boolean {
+    return !isRevoked && this.#options.now() < expires
+  }
+
+  async #review(peer: Peer, token: string): Promise<void> {
+    const known = await this.#reviewOnce(token)
+    this.#peers.set(peer, { token, known })
+  }
+
+  /** Rejects without asking the API server where the token itself shows that it is not one of an Envoy. */
+  #reviewOnce(token: string): Promise<Known> {
+    const digest = digestOf(token)
+    const running = this.#reviews.get(digest)
+    if (running !== undefined) return running
+    const { audience, now, gatewayOf } = this.#options
+    const claims = readTokenClaims(token)
+    if (claims === undefined) return refuse('expected the token of a service account')
+    if (!claims.audiences.includes(audience))
+      return refuse(`expected a token with the audience ${audience}`)
+    if (claims.expires <= now()) return refuse('the token has expired')
+    if (gatewayOf() === undefined)
+      return Promise.reject(new GrpcError(Status.UNAVAILABLE, 'the Gateways are not known yet'))
+    if (this.#gateway(claims.account) === undefined) return denied(claims.account)
+    if (this.#reviews.size >= MAX_REVIEWS)
+      return Promise.reject(new GrpcError(Status.UNAVAILABLE, 'too many tokens are reviewed'))
+    const review = this.#ask(token, claims).finally(() => this.#reviews.delete(digest))
+    this.#reviews.set(digest, review)
+    return review
+  }
+
+  async #ask(token: string, claims: Pick<Known, 'account' | 'user' | 'expires'>): Promise<Known> {
+    const user = await this.#answer(token).catch((error: unknown) => {
+      this.#options.onWarning(`the token of an Envoy cannot be reviewed: ${errorText(error)}`)
+      throw new GrpcError(Status.UNAVAILABLE, 'the token cannot be reviewed')
+    })
+    if (user !== claims.user) {
+      const { account } = claims
+      this.#options.onWarning(`a token for the service account ${account} was refused`)
+      throw new GrpcError(Status.UNAUTHENTICATED, 'the API server refused the token')
+    }
+    const { account, expires } = claims
+    const reviewed = this.#options.now()
+    const known = { account, user, expires, reviewed, isReviewed: false, isRevoked: false }
+    this.#known.set(digestOf(token), known)
+    for (const digest of this.#known.keys()) {
+      if (this.#known.size <= MAX_KNOWN) break
+      this.#known.delete(digest)
+    }
+    return known
+  }
+
+  /** Reviews a token beside the call. While the API server does not answer, what was known counts until it expires. */
+  #reviewAgain(token: string, known: Known): void {
+    if (known.isReviewed || this.#options.now() < known.reviewed + REVIEW_EVERY) return
+    known.isReviewed = true
+    void this.#answer(token)
+      .then((user) => {
+        if (user === known.user) return
+        known.isRevoked = true
+        this.#known.delete(digestOf(token))
+        this.#options.onWarning(
+          `the token of the service account ${known.account} is no longer valid`,
+        )
+      })
+      .catch((error: unknown) =>
+        this.#options.onWarning(`the token of an Envoy cannot be reviewed: ${errorText(error)}`),
+      )
+      .finally(() => {
+        known.reviewed = this.#options.now()
+        known.isReviewed = false
+      })
+  }
+
+  #answer(token: string): Promise<string | undefined> {
+    return new Promise((resolve, reject) => {
+      const late = (): void => reject(new Error(`no answer within ${PATIENCE} ms`))
+      const timer = setTimeout(late, PATIENCE)
+      void this.#options
+        .review(token)
+        .then(resolve, reject)
+        .finally(() => clearTimeout(timer))
+    })
+  }
+}
+
+const MAX_TOKEN_LENGTH = 16_384
+
+function tokenOf(call: Call): string | undefined {
+  const [value = '', ...more] = call.metadata(ENVOY_TOKEN_HEADER)
+  const isOne = more.length === 0 && value !== '' && value.length <= MAX_TOKEN_LENGTH
+  return isOne ? value : undefined
+}
+
+const digestOf = (token: string): string => hash('sha256', token)
+
+const refuse = (details: string): Promise<never> =>
+  Promise.reject(new GrpcError(Status.UNAUTHENTICATED, details))
+
+const denied = (account: string): Promise<never> =>
+  Promise.reject(
+    new GrpcError(
+      Status.PERMISSION_DENIED,
+      `no Gateway has Envoys of the service account ${account}`,
+    ),
+  )

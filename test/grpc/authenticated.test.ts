@@ -1,0 +1,168 @@
+// Services behind an authenticator: calls wait for it, and are refused as it says.
+
+import { connect } from 'node:http2'
+import { afterEach, expect, test } from 'vitest'
+import { authenticated, type Authenticator } from '../../src/grpc/authenticated.js'
+import type { GrpcServer } from '../../src/grpc/server.js'
+import { startGrpcServer } from '../../src/grpc/server.js'
+import type { GrpcService } from '../../src/grpc/service.js'
+import { GrpcError, Status } from '../../src/grpc/status.js'
+import { ANY_PORT } from '../support/any-port.js'
+import { eventually } from '../support/eventually.js'
+import { message, outcomeOf } from './call-client.js'
+import { recordingLogger } from './recording-logger.js'
+
+const closing: (() => unknown)[] = []
+
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close()
+})
+
+/** Methods that answer with what they receive, and the events of the streaming one. */
+function echo(): { readonly service: GrpcService; readonly events: string[] } {
+  const events: string[] = []
+  const service: GrpcService = {
+    name: 'a.Service',
+    methods: {
+      Unary: { type: 'unary', handle: (request) => Buffer.from(request) },
+      Stream: {
+        type: 'stream',
+        open: (call) => {
+          events.push('open')
+          return {
+            onMessage: (bytes) => {
+              events.push(String(bytes))
+              call.send(Buffer.from(bytes))
+            },
+            onEnd: () => call.end(),
+            onCancel: () => events.push('cancel'),
+            onDrain: () => undefined,
+          }
+        },
+      },
+    },
+  }
+  return { service, events }
+}
+
+async function serve(service: GrpcService, authenticator: Authenticator) {
+  const { logger, lines } = recordingLogger()
+  const services = [authenticated(service, authenticator)]
+  const server: GrpcServer = await startGrpcServer({ address: ANY_PORT, services, logger })
+  const session = connect(`http://${server.address}`)
+  closing.push(
+    () => server.close(),
+    () => session.destroy(),
+  )
+  const open = (method: string) =>
+    session.request({
+      ...{ ':method': 'POST', ':path': `/a.Service/${method}`, te: 'trailers' },
+      'content-type': 'application/grpc',
+    })
+  return { open, lines }
+}
+
+/** An authenticator whose answer the test gives. */
+function gate() {
+  let resolve = (): void => undefined
+  let reject = (_reason: Error): void => undefined
+  const answer = new Promise<void>((yes, no) => {
+    resolve = yes
+    reject = no
+  })
+  // The answer may come before the call.
+  answer.catch(() => undefined)
+  return {
+    authenticator: { admit: () => answer },
+    resolve: () => resolve(),
+    reject: (reason: Error) => reject(reason),
+  }
+}
+
+test.each(['Unary', 'Stream'])('a %s call is served at once or after a wait', async (method) => {
+  for (const isKnown of [true, false]) {
+    const { authenticator, resolve } = gate()
+    const { open } = await serve(
+      echo().service,
+      isKnown ? { admit: () => undefined } : authenticator,
+    )
+    const call = open(method)
+    call.end(message('hello'))
+    resolve()
+    expect(await outcomeOf(call)).toMatchObject({ status: Status.OK, content: 'hello' })
+  }
+})
+
+test.each(['Unary', 'Stream'])('a %s call that is refused reaches no service', async (method) => {
+  const { service, events } = echo()
+  const { authenticator, reject } = gate()
+  const { open } = await serve(service, authenticator)
+  const call = open(method)
+  call.end(message('hello'))
+  reject(new GrpcError(Status.UNAUTHENTICATED, 'who are you'))
+  expect(await outcomeOf(call)).toMatchObject({
+    ...{ status: Status.UNAUTHENTICATED, message: 'who are you', content: '' },
+  })
+  expect(events).toEqual([])
+})
+
+test.each(['Unary', 'Stream'])('a %s call says nothing of an error inside', async (method) => {
+  const { authenticator, reject } = gate()
+  const { open } = await serve(echo().service, authenticator)
+  const call = open(method)
+  call.end(message('hello'))
+  reject(new Error('secret'))
+  expect(await outcomeOf(call)).toMatchObject({
+    status: Status.UNKNOWN,
+    message: 'the call failed',
+  })
+})
+
+test('a stream gets all its messages in order after the wait', async () => {
+  const { service, events } = echo()
+  const { authenticator, resolve } = gate()
+  const { open } = await serve(service, authenticator)
+  const call = open('Stream')
+  for (const each of ['a', 'b', 'c']) call.write(message(each))
+  call.end()
+  resolve()
+  expect((await outcomeOf(call)).status).toBe(Status.OK)
+  expect(events).toEqual(['open', 'a', 'b', 'c'])
+})
+
+test('a stream that its client cancels during the wait is never opened', async () => {
+  const { service, events } = echo()
+  const { authenticator, resolve } = gate()
+  let admitted = 0
+  const { open } = await serve(service, {
+    admit: () => {
+      admitted += 1
+      return authenticator.admit()
+    },
+  })
+  const call = open('Stream')
+  call.on('error', () => undefined)
+  call.write(message('a'))
+  await eventually(() => expect(admitted).toBe(1))
+  call.close(8)
+  // A second call on the same connection shows that the cancellation has arrived.
+  const second = open('Unary')
+  second.end(message('b'))
+  await eventually(() => expect(admitted).toBe(2))
+  resolve()
+  expect((await outcomeOf(second)).status).toBe(Status.OK)
+  expect(events).toEqual([])
+})
+
+test('a stream that fails to open after the wait ends with its status', async () => {
+  const { authenticator, resolve } = gate()
+  const open = (): never => {
+    throw new GrpcError(Status.UNAVAILABLE, 'draining')
+  }
+  const service = { name: 'a.Service', methods: { Stream: { type: 'stream', open } } } as const
+  const served = await serve(service, authenticator)
+  const call = served.open('Stream')
+  call.end(message('a'))
+  resolve()
+  expect(await outcomeOf(call)).toMatchObject({ status: Status.UNAVAILABLE, message: 'draining' })
+})

@@ -1,0 +1,77 @@
+// Runs an Envoy on this machine as the pod that Gatehouse describes for a Gateway would: with the files of its ConfigMap and
+// a token of its service account.
+
+import { mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { parse } from 'yaml'
+import { type EnvoyChild, startEnvoy } from '../../../src/envoy/child.js'
+import type { JsonObject } from '../../../src/ir/json.js'
+import { envoyPath } from '../../support/envoy.js'
+import { eventually } from '../../support/eventually.js'
+import type { ApiClient } from './api-client.js'
+
+const quiet = { debug() {}, info() {}, warn() {}, error() {} }
+
+/** Resolves to a token of a service account for the audience, as the kubelet requests it. */
+export async function tokenFor(
+  api: ApiClient,
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+  audience: string,
+): Promise<string> {
+  const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`
+  const { status } = await api.call('POST', path, {
+    apiVersion: 'authentication.k8s.io/v1',
+    kind: 'TokenRequest',
+    spec: { audiences: [audience] },
+  })
+  return (status as { readonly token: string }).token
+}
+
+/** Writes the token into the folder in the way of a kubelet: the link to the folder with the file is replaced. */
+export async function writeToken(folder: string, token: string): Promise<void> {
+  const version = `..${String(performance.now())}`
+  await mkdir(join(folder, version), { recursive: true })
+  await writeFile(join(folder, version, 'token'), token)
+  await symlink(version, join(folder, '..next'))
+  await rename(join(folder, '..next'), join(folder, '..data'))
+  await rm(join(folder, 'token'), { force: true })
+  await symlink('..data/token', join(folder, 'token'))
+}
+
+export interface CreatedEnvoyOptions {
+  /** The namespace of the Gateway "gw". */
+  readonly namespace: string
+  readonly audience: string
+  /** The folder of its files, which does not exist yet. */
+  readonly folder: string
+}
+
+/** Starts the Envoy. The caller stops it. */
+export async function startCreatedEnvoy(
+  api: ApiClient,
+  { namespace, audience, folder }: CreatedEnvoyOptions,
+): Promise<EnvoyChild> {
+  await mkdir(folder)
+  const { data } = await eventually(
+    async () =>
+      (await api.get('v1', 'ConfigMap', 'gw-gatehouse', namespace)) as unknown as {
+        readonly data: Readonly<Record<string, string>>
+      },
+  )
+  const placed = (text = ''): string =>
+    text
+      .replaceAll('/etc/envoy', folder)
+      .replaceAll('/run/gatehouse-token', join(folder, 'run'))
+      .replaceAll('/run/envoy', folder)
+  await writeFile(join(folder, 'token.yaml'), placed(data['token.yaml']))
+  await writeToken(
+    join(folder, 'run'),
+    await tokenFor(api, { namespace, name: 'gw-gatehouse' }, audience),
+  )
+  return startEnvoy({
+    envoyPath: envoyPath(),
+    bootstrap: parse(placed(data['bootstrap.yaml'])) as JsonObject,
+    logger: quiet,
+    concurrency: 1,
+  })
+}
