@@ -20,6 +20,7 @@ import { createMcpGuardAudit } from './mcp/mcp-guard-audit.js'
 import { createMcpGuardProcessor } from './mcp/mcp-guard-processor.js'
 import { withProbes } from './probed-processor.js'
 import type { CompiledProcEntry, ProcTable } from './proc-table.js'
+import { logFailedStream, logUnknownRoute } from './refused-stream.js'
 import { createRelayDeps } from './relay/relay-deps.js'
 import type { NamedStream, ReadFirstMessage } from './route-key.js'
 import { withFirstMessage } from './stream/first-message.js'
@@ -85,6 +86,7 @@ export function createProcessService(deps: ProcessServiceDeps): GrpcService {
       const leftOut = limit.take('unknown')
       if (leftOut !== undefined)
         deps.logger.warn({ leftOut }, 'ext_proc stream for an unknown route rejected')
+      logUnknownRoute(lineDepsOf(call, deps), keys)
       throw new GrpcError(Status.UNAVAILABLE, 'the route is not known')
     }
     const { stream, listener } = runProcessStream(call, {
@@ -93,6 +95,7 @@ export function createProcessService(deps: ProcessServiceDeps): GrpcService {
         return createProcessor(entry, own, traced.parts, traced.guardDeps, client)
       },
       onError: (error) => logError({ ...deps, limit }, entry, error),
+      onFailed: (failed) => logFailedStream(lineDepsOf(call, deps), entry, failed),
       onEnd: () => {
         close()
         deps.openStreams?.closed(entry.type)
@@ -127,6 +130,11 @@ const guardDepsOf = (deps: ProcessServiceDeps, limit: LogLimit): GuardDeps => ({
   now: () => deps.now(),
   logger: deps.logger,
   limit,
+})
+
+const lineDepsOf = (call: StreamCall, { guardrails }: ProcessServiceDeps) => ({
+  decisions: guardrails.decisions,
+  traceparent: sentContext((name) => call.metadata(name)).parent,
 })
 
 interface TracedDeps {

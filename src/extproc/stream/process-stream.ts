@@ -4,7 +4,8 @@
 import { OwnEnding } from '../../ending.js'
 import type { StreamCall, StreamListener } from '../../grpc/service.js'
 import { GrpcError, Status } from '../../grpc/status.js'
-import { type ProcessMessage, readProcessMessage } from './process-message.js'
+import type { Phase } from '../../ir/proc-entry.js'
+import { type Headers, type ProcessMessage, readProcessMessage } from './process-message.js'
 import { type Processor, type ProcessorStream, UnexpectedMessage } from './processor.js'
 
 /** An open stream, as the service sees it. */
@@ -19,11 +20,24 @@ export interface RunningStream {
   readonly listener: StreamListener
 }
 
+/** A stream that ends with an error while an answer is owed. */
+export interface FailedStream {
+  readonly reason: 'internal-error' | 'unavailable'
+  /** Without any text of a message. */
+  readonly problem: string
+  /** Phase of the latest message. */
+  readonly phase: Phase
+  /** Headers of the request; empty: it ended before them. */
+  readonly headers: Headers
+}
+
 /** What a stream is run with. */
 export interface ProcessStreamDeps {
   createProcessor(stream: ProcessorStream): Processor
   /** Called when the processor throws: a bug, or an unexpected message. */
   onError(error: unknown): void
+  /** Called when the stream ends with an error while an answer is owed, on which Envoy fails the request. */
+  onFailed(failed: FailedStream): void
   /** Called once, however the stream ended. */
   onEnd(): void
 }
@@ -41,6 +55,8 @@ class Running implements ProcessStream, StreamListener {
   private isBusy = false
   /** Whether Envoy has not taken all that was sent. Reading pauses until it has, so no more is held here. */
   private isFull = false
+  private phase: Phase = 'request'
+  private headers: Headers = NO_HEADERS
 
   constructor(
     private readonly call: StreamCall,
@@ -53,12 +69,16 @@ class Running implements ProcessStream, StreamListener {
   }
 
   fail(code: Status, details: string): void {
+    if (this.ended.aborted) return
+    if (!this.processor.isDone()) this.report('unavailable', details)
     this.end(() => this.call.end(code, details))
   }
 
   onMessage(bytes: Buffer): void {
     if (this.ended.aborted) return
     const message = messageOf(bytes)
+    if (message.part === 'requestHeaders') this.headers = message.headers
+    else if (message.part === 'responseHeaders') this.phase = 'response'
     try {
       const work = dispatch(this.processor, message)
       if (work !== undefined) void this.wait(work)
@@ -101,7 +121,12 @@ class Running implements ProcessStream, StreamListener {
   private failed(error: unknown): void {
     if (this.ended.aborted) return
     this.deps.onError(error)
-    this.fail(Status.INTERNAL, 'the request could not be processed')
+    this.report('internal-error', FAILED)
+    this.end(() => this.call.end(Status.INTERNAL, FAILED))
+  }
+
+  private report(reason: FailedStream['reason'], problem: string): void {
+    this.deps.onFailed({ reason, problem, phase: this.phase, headers: this.headers })
   }
 
   private end(finish: () => void): void {
@@ -111,6 +136,9 @@ class Running implements ProcessStream, StreamListener {
     this.deps.onEnd()
   }
 }
+
+const FAILED = 'the request could not be processed'
+const NO_HEADERS: Headers = new Map()
 
 /** @throws GrpcError */
 function messageOf(bytes: Buffer): ProcessMessage {

@@ -65,13 +65,13 @@ export function logRefusal(
     ...(status !== undefined && { status }),
     ...{ route, phase, problem },
     ...(webhook !== undefined && { webhook }),
-    ...(subject.webhook?.place ?? placeOf(guard[phase])),
+    ...(subject.webhook?.place ?? placeOfWebhooks(guard[phase])),
     ...exchangeFields(attributes, { traceparent, tool: subject.tool, claims: decisions.claims }),
   }))
 }
 
 /** Returns the place of the only webhook, or of the list that all webhooks are from. */
-function placeOf(webhooks: readonly CompiledWebhook[]): object {
+export function placeOfWebhooks(webhooks: readonly CompiledWebhook[]): object {
   const [place] = webhooks.map((webhook) => webhook.place)
   if (place === undefined || webhooks.length === 1) return place ?? {}
   const { policy, source, rule } = place

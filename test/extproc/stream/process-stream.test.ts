@@ -69,6 +69,7 @@ beforeEach(async () => {
               return slow(stream)
             },
             onError: (error) => errors.push(error),
+            onFailed: () => undefined,
             onEnd: () => own.push(1),
           })
           return listener
