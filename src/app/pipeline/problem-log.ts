@@ -5,7 +5,7 @@ import type { Parts } from '../../incremental/sorted-list.js'
 import { type Condition, isBad, placeOf, type ResourceStatus } from '../../ir/status.js'
 import type { Logger } from '../../logger.js'
 import { problemLine } from '../../resources/decode/problem-line.js'
-import { each, type Work } from '../../turns.js'
+import { each, mapEach, type Work } from '../../turns.js'
 import type { PipelineState } from './pipeline.js'
 
 /**
@@ -25,11 +25,14 @@ export function createProblemLog(
     const isEarly = isCluster && provider?.complete !== true
     const statuses = isEarly ? [] : (translation?.statusParts ?? [])
     const now = new Set([
-      ...problems.map(problemLine),
+      ...(yield* mapEach(problems, problemLine)),
       ...(problems.length > 0 && !wasComplete && !isCluster ? [NOTHING_YET] : []),
       ...(yield* problemsIn(statuses)),
     ])
-    for (const problem of now) if (!known.has(problem)) logger.warn({}, problem)
+    // Thousands of problems come together when thousands of files are written in place.
+    yield* each(now, (problem) => {
+      if (!known.has(problem)) logger.warn({}, problem)
+    })
     if (known.size > 0 && now.size === 0) logger.info({}, 'all resource problems resolved')
     known = now
   }

@@ -3,6 +3,7 @@
 // policy was written.
 
 import { differences } from '../../incremental/diff.js'
+import { each, mapEach, type Work } from '../../turns.js'
 import type { HttpRouteSpec } from '../kinds/http-route.js'
 import { KUBERNETES, type Problem, type ProviderState, type Resource } from '../kinds/resources.js'
 import { resourceKeyOf } from './resource-set.js'
@@ -46,23 +47,29 @@ const HARMLESS = new Set([
  * Returns what may be in force. previous is the state in force; once it is complete, it stays complete, as later broken
  * documents do not displace their last good versions.
  */
-export function holdBackNewRoutes(
+export function* holdBackNewRoutes(
   { undecoded, unsettled = [], ...state }: ReadState,
   previous: ProviderState | undefined,
-): ProviderState {
+): Work<ProviderState> {
   if (previous?.complete !== true) return state
   const reasons = undecoded.filter(({ kind }) => kind === undefined || !HARMLESS.has(kind))
   if (reasons.length === 0 && unsettled.length === 0) return { ...state, complete: true }
   const { httpRoutes, proxyPolicies } = state.resources
-  const held = onlyIn(httpRoutes, previous.resources.httpRoutes).flatMap((route) =>
-    doubtsAbout(route, reasons, unsettled),
+  const writing = yield* firstOfEach(unsettled)
+  const held = yield* doubtful(
+    onlyIn(httpRoutes, previous.resources.httpRoutes),
+    yield* firstReasons(reasons),
+    writing,
   )
   // Objects of a cluster keep their names, so none of them is a renamed policy.
   const renamed = reasons.some(({ source }) => source !== KUBERNETES) ? reasons : []
-  const gone = onlyIn(previous.resources.proxyPolicies, proxyPolicies).flatMap((policy) =>
-    doubtsAbout(policy, renamed, unsettled),
+  const gone = yield* doubtful(
+    onlyIn(previous.resources.proxyPolicies, proxyPolicies),
+    yield* firstReasons(renamed),
+    writing,
   )
   const isHeld = new Set(held.map(({ resource }) => resource))
+  yield
   return {
     resources: {
       ...state.resources,
@@ -74,11 +81,11 @@ export function holdBackNewRoutes(
     },
     problems: [
       ...state.problems,
-      ...held.map(({ resource, doubt }) => problemOf(resource, doubt.held)),
-      ...gone.map(({ resource, doubt }) => ({
+      ...(yield* mapEach(held, ({ resource, doubt }) => problemOf(resource, doubt.held))),
+      ...(yield* mapEach(gone, ({ resource, doubt }) => ({
         ...problemOf(resource, doubt.kept),
         stays: true as const,
-      })),
+      }))),
     ],
     ...(state.notes !== undefined && { notes: state.notes }),
     complete: true,
@@ -101,29 +108,81 @@ interface Doubt<Spec> {
   readonly doubt: { readonly held: string; readonly kept: string }
 }
 
-/**
- * Returns the doubt caused by the first document that concerns the resource. In a cluster, a policy applies to routes
- * and Gateways of its own namespace; if its namespace is unknown, it may concern any.
- */
-function doubtsAbout<Spec>(
+/** The first broken document that may be a policy of any route, and of those of each namespace. */
+interface FirstReasons {
+  readonly ofAny: Ranked<Problem> | undefined
+  readonly ofNamespace: ReadonlyMap<string, Ranked<Problem>>
+  readonly all: readonly Problem[]
+}
+
+/** The first file with policies, and the first with each route. */
+interface FirstFiles {
+  readonly withPolicies: Ranked<Unsettled> | undefined
+  readonly withRoute: ReadonlyMap<string, Ranked<Unsettled>>
+}
+
+/** A cause of doubt, with its position among all. */
+interface Ranked<Cause> {
+  readonly rank: number
+  readonly cause: Cause
+}
+
+/** In a cluster, a policy applies to routes and Gateways of its own namespace; if that is unknown, it may be any. */
+function* firstReasons(reasons: readonly Problem[]): Work<FirstReasons> {
+  let ofAny: Ranked<Problem> | undefined
+  const ofNamespace = new Map<string, Ranked<Problem>>()
+  yield* each(reasons.entries(), ([rank, cause]) => {
+    const { source, namespace } = cause
+    if (source !== KUBERNETES || namespace === undefined) ofAny ??= { rank, cause }
+    else if (!ofNamespace.has(namespace)) ofNamespace.set(namespace, { rank, cause })
+  })
+  return { ofAny, ofNamespace, all: reasons }
+}
+
+function* firstOfEach(unsettled: readonly Unsettled[]): Work<FirstFiles> {
+  let withPolicies: Ranked<Unsettled> | undefined
+  const withRoute = new Map<string, Ranked<Unsettled>>()
+  yield* each(unsettled.entries(), ([rank, cause]) => {
+    if (cause.hasPolicies) withPolicies ??= { rank, cause }
+    for (const key of cause.routes) if (!withRoute.has(key)) withRoute.set(key, { rank, cause })
+  })
+  return { withPolicies, withRoute }
+}
+
+function firstOf<Cause>(...all: readonly (Ranked<Cause> | undefined)[]): Cause | undefined {
+  let first: Ranked<Cause> | undefined
+  for (const one of all)
+    if (one !== undefined && (first === undefined || one.rank < first.rank)) first = one
+  return first?.cause
+}
+
+/** Returns the doubt about each resource that a document concerns: that of the first one. */
+function* doubtful<Spec>(
+  resources: readonly Resource<Spec>[],
+  reasons: FirstReasons,
+  files: FirstFiles,
+): Work<readonly Doubt<Spec>[]> {
+  const doubts = yield* mapEach(resources, (resource) => doubtAbout(resource, reasons, files))
+  return doubts.flatMap((doubt) => doubt ?? [])
+}
+
+function doubtAbout<Spec>(
   resource: Resource<Spec>,
-  reasons: readonly Problem[],
-  unsettled: readonly Unsettled[],
-): readonly Doubt<Spec>[] {
+  { ofAny, ofNamespace, all }: FirstReasons,
+  { withPolicies, withRoute }: FirstFiles,
+): Doubt<Spec> | undefined {
   const namespaces = policyNamespaces(resource)
-  const reason = reasons.find(
-    ({ source, namespace }) =>
-      source !== KUBERNETES || namespace === undefined || namespaces?.includes(namespace) !== false,
-  )
+  const reason =
+    namespaces === undefined
+      ? all[0]
+      : firstOf(ofAny, ...namespaces.map((namespace) => ofNamespace.get(namespace)))
   if (reason !== undefined)
-    return [{ resource, doubt: { held: heldMessage(reason), kept: keptMessage(reason) } }]
-  const writing = unsettled.find(
-    ({ hasPolicies, routes }) => hasPolicies || routes.has(resourceKeyOf(resource)),
-  )
-  if (writing === undefined) return []
+    return { resource, doubt: { held: heldMessage(reason), kept: keptMessage(reason) } }
+  const writing = firstOf(withPolicies, withRoute.get(resourceKeyOf(resource)))
+  if (writing === undefined) return undefined
   const held = `waits ${writing.until}: it may hold the policy of this route`
   const kept = `was removed from the files, but stays in force ${writing.until}: it may move there`
-  return [{ resource, doubt: { held, kept } }]
+  return { resource, doubt: { held, kept } }
 }
 
 /**

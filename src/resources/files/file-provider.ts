@@ -3,6 +3,7 @@
 import { watch } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
+import { runInTurns } from '../../turns.js'
 import { debounce } from '../decode/debounce.js'
 import { holdBackNewRoutes } from '../decode/quarantine.js'
 import { kindsOf } from '../kinds/kinds.js'
@@ -14,7 +15,7 @@ import { type KnownFile, KnownFiles, wasEmptied, type Writing } from './known-fi
 import { ChangedNames, lookAgain } from './look-again.js'
 import { type DocumentReader, readerInPlace } from './read-documents.js'
 import { SeenWrites } from './seen-writes.js'
-import { type Others, othersIn, QUIET_MS } from './unsettled.js'
+import { QUIET_MS } from './unsettled.js'
 
 /** What the provider is created with. */
 export interface FileProviderOptions {
@@ -68,7 +69,7 @@ class FileProvider implements ResourceProvider {
   readonly #options: FileProviderOptions
   readonly #kinds
   readonly #reader
-  readonly #files = new KnownFiles()
+  readonly #files
   readonly #writes = new SeenWrites()
   /** The tree of the last walk. */
   #tree: FileTree | undefined
@@ -88,6 +89,7 @@ class FileProvider implements ResourceProvider {
   constructor(options: FileProviderOptions) {
     this.#options = options
     this.#kinds = kindsOf(options.apiGroup)
+    this.#files = new KnownFiles(options.requirePolicy)
     this.#reader = options.reader ?? readerInPlace(this.#kinds)
     this.#watcher = createFolderWatcher({
       watch: options.watch ?? watch,
@@ -222,7 +224,8 @@ class FileProvider implements ResourceProvider {
   async #read(file: FoundFile, opened: ReadonlySet<string>): Promise<boolean> {
     const { path, stamp, inode } = file
     const before = this.#files.get(path)
-    const last = before && this.#files.lastGood(path, before, this.#others())
+    const inForce = this.#state?.resources
+    const last = before && (await runInTurns(this.#files.lastGood(path, before, inForce)))
     const read = await this.#reader.read(file, last?.documents ?? new Map())
     const record = recordOf(read, path, this.#kinds, last)
     const writing = await this.#writing(file, before, opened)
@@ -271,14 +274,11 @@ class FileProvider implements ResourceProvider {
     const treeProblems = JSON.stringify(problems)
     if (!changed && this.#state !== undefined && treeProblems === this.#treeProblems) return
     this.#treeProblems = treeProblems
-    const read = await this.#files.state(problems, this.#others())
+    const work = this.#files.stateWork(problems, this.#state?.resources)
+    const state = await runInTurns(holdBackNewRoutes(await runInTurns(work), this.#state))
     if (this.#closed) return
-    this.#state = holdBackNewRoutes(read, this.#state)
-    this.#onChange(this.#state)
-  }
-
-  #others(): Others {
-    return othersIn(this.#state?.resources, this.#options.requirePolicy)
+    this.#state = state
+    this.#onChange(state)
   }
 
   #poll(folder: string, code: string): void {

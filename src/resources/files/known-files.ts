@@ -2,14 +2,20 @@
 
 import { basename, dirname, resolve } from 'node:path'
 import { compareText } from '../../incremental/sorted-list.js'
-import { runInTurns } from '../../turns.js'
+import { each, mapEach, type Work } from '../../turns.js'
 import type { ReadState } from '../decode/quarantine.js'
 import { createResourceCollector } from '../decode/resource-set.js'
-import type { Problem } from '../kinds/resources.js'
+import type { Problem, Resources } from '../kinds/resources.js'
 import type { FileRecord } from './file-record.js'
 import type { FileTree } from './file-tree.js'
 import { stateOf } from './load-resources.js'
-import { doubtOf, inForceOf, type Others } from './unsettled.js'
+import {
+  doubtOf,
+  IndexedPolicies,
+  inForceOf,
+  NO_POLICIES,
+  type PoliciesInForce,
+} from './unsettled.js'
 
 /** A file as last read. */
 export interface KnownFile {
@@ -48,7 +54,12 @@ export class KnownFiles {
   /** Records with problems, notes or undecoded documents, by path. */
   readonly #remarks = new Map<string, FileRecord>()
   readonly #collector = createResourceCollector()
+  readonly #policies
   #documents = 0
+
+  constructor(requirePolicy = false) {
+    this.#policies = new IndexedPolicies(requirePolicy)
+  }
 
   get size(): number {
     return this.#files.size
@@ -102,23 +113,36 @@ export class KnownFiles {
     })
   }
 
-  /** Returns what stays in force of the file if one of its documents is broken. others are the resources in force. */
-  lastGood(path: string, file: KnownFile, others: Others): FileRecord {
-    return { ...file.record, resources: inForce(path, file, others).resources }
+  /** Returns what stays in force of the file if one of its documents is broken. resources: those in force. */
+  *lastGood(path: string, file: KnownFile, resources: Resources | undefined): Work<FileRecord> {
+    if (file.writing === undefined) return file.record
+    const policies = yield* this.#policies.of(resources)
+    return { ...file.record, resources: inForce(path, file, policies).resources }
   }
 
-  /** Returns the state of all files, in slices. problems are those of the folders; others are the resources in force. */
-  async state(problems: readonly Problem[], others: Others): Promise<ReadState> {
-    const written = this.restless().toSorted((a, b) => compareText(a.path, b.path))
-    for (const { path, file } of written) this.#count(path, inForce(path, file, others))
-    const unsettled = written.flatMap(
+  /** Returns the state of all files. problems: those of the folders. resources: those in force. */
+  *stateWork(problems: readonly Problem[], resources: Resources | undefined): Work<ReadState> {
+    const policies = this.#areWritten() ? yield* this.#policies.of(resources) : NO_POLICIES
+    const written = [...this.#restless].sort(compareText).flatMap((path) => {
+      const file = this.#files.get(path)
+      return file === undefined ? [] : [{ path, file }]
+    })
+    yield* each(written, ({ path, file }) => this.#count(path, inForce(path, file, policies)))
+    const unsettled = yield* mapEach(
+      written,
       ({ path, file: { record, writing } }) =>
         (writing && doubtOf({ path, before: writing.before, now: record })) ?? [],
     )
     const remarks = [...this.#remarks].sort(([a], [b]) => compareText(a, b))
     const records = remarks.map(([, record]) => record)
-    const collected = await runInTurns(this.#collector.collectedWork())
-    return stateOf(records, collected, problems, unsettled)
+    yield
+    const collected = yield* this.#collector.collectedWork()
+    return stateOf(records, collected, problems, unsettled.flat())
+  }
+
+  #areWritten(): boolean {
+    for (const path of this.#restless) if (this.#files.get(path)?.writing !== undefined) return true
+    return false
   }
 
   #count(path: string, record: FileRecord): void {
@@ -140,8 +164,14 @@ export const wasEmptied = (
 ): before is KnownFile =>
   record.documents.size === 0 && before !== undefined && before.record.resources.length > 0
 
-const inForce = (path: string, { record, writing }: KnownFile, others: Others): FileRecord =>
-  writing === undefined ? record : inForceOf({ path, before: writing.before, now: record, others })
+const inForce = (
+  path: string,
+  { record, writing }: KnownFile,
+  policies: PoliciesInForce,
+): FileRecord =>
+  writing === undefined
+    ? record
+    : inForceOf({ path, before: writing.before, now: record, policies })
 
 const isAtOrBelow = (path: string, folder: string): boolean =>
   path === folder || path.startsWith(folder.endsWith('/') ? folder : `${folder}/`)

@@ -2,6 +2,7 @@
 // may lack a policy, or a policy's last rules.
 
 import { isDeepStrictEqual } from 'node:util'
+import { each, type Work } from '../../turns.js'
 import type { DecodedResource } from '../decode/decode.js'
 import type { Unsettled } from '../decode/quarantine.js'
 import { resourceKeyOf } from '../decode/resource-set.js'
@@ -24,38 +25,75 @@ export interface Changing {
   readonly path: string
   readonly before: FileRecord
   readonly now: FileRecord
-  readonly others: Others
+  /** The policies in force from all files. */
+  readonly policies: PoliciesInForce
 }
 
-/** The resources in force from all files, which decide whether a new policy can open access. */
-export interface Others extends Pick<
-  Resources,
-  'proxyPolicies' | 'proxyParameters' | 'gateways' | 'gatewayClasses'
-> {
-  /** Whether the setting closes routes without a policy. */
-  readonly requirePolicy: boolean
+/** What the policies in force close, which decides whether a new policy can open access. */
+export interface PoliciesInForce {
+  /** Whether a route without a policy may deny every request: half a policy would then admit more than the whole. */
+  readonly areRequired: boolean
+  /** Target → keys of its policies. */
+  readonly byTarget: ReadonlyMap<string, readonly string[]>
+  /** Keys of the policies that target more than routes and Services. */
+  readonly onGateways: readonly string[]
 }
 
-/** Completes the resources in force; undefined means that none are in force yet. */
-export const othersIn = (
-  resources: Omit<Others, 'requirePolicy'> | undefined,
-  requirePolicy = false,
-): Others => ({
-  ...{ proxyPolicies: [], proxyParameters: [], gateways: [], gatewayClasses: [] },
-  ...resources,
-  requirePolicy,
-})
+/** No policy is in force. */
+export const NO_POLICIES: PoliciesInForce = {
+  areRequired: false,
+  byTarget: new Map(),
+  onGateways: [],
+}
+
+/** Kinds that decide whether a route is closed. */
+type Closing = Pick<Resources, 'proxyPolicies' | 'proxyParameters' | 'gateways' | 'gatewayClasses'>
+
+/** Indexes the policies in force once, for all files that are written in place. */
+export class IndexedPolicies {
+  #last: { readonly resources: Closing | undefined; readonly policies: PoliciesInForce } | undefined
+
+  constructor(private readonly requirePolicy: boolean) {}
+
+  /** resources: undefined if none are in force yet. */
+  *of(resources: Closing | undefined): Work<PoliciesInForce> {
+    const last = this.#last
+    if (last !== undefined && last.resources === resources) return last.policies
+    const policies = yield* policiesInForce(resources, this.requirePolicy)
+    this.#last = { resources, policies }
+    return policies
+  }
+}
+
+function* policiesInForce(
+  resources: Closing | undefined,
+  requirePolicy: boolean,
+): Work<PoliciesInForce> {
+  const byTarget = new Map<string, string[]>()
+  const onGateways: string[] = []
+  yield* each(resources?.proxyPolicies ?? [], (policy) => {
+    const key = resourceKeyOf(policy)
+    if (isOnGateway(policy)) onGateways.push(key)
+    for (const target of targetsOf(policy)) {
+      const keys = byTarget.get(target)
+      if (keys === undefined) byTarget.set(target, [key])
+      else keys.push(key)
+    }
+  })
+  const areRequired = requirePolicy || (resources !== undefined && mayRequirePolicy(resources))
+  return { areRequired, byTarget, onGateways }
+}
 
 /** Returns the record that the translation uses meanwhile. Its documents are the current ones. */
-export function inForceOf({ path, before, now, others }: Changing): FileRecord {
+export function inForceOf({ path, before, now, policies }: Changing): FileRecord {
   const old = byKey(before)
   const current = byKey(now)
-  const policies = others.proxyPolicies.filter(
-    (policy) => old.has(resourceKeyOf(policy)) || !current.has(resourceKeyOf(policy)),
-  )
-  const guarded = new Set(policies.flatMap(targetsOf))
+  // A policy that is new in this file does not count.
+  const counts = (keys: readonly string[] = []): boolean =>
+    keys.some((key) => old.has(key) || !current.has(key))
   // A route's own policy may admit clients that the defaults of a Gateway do not.
-  const isClosed = isClosedWithoutPolicy(others) || policies.some(isOnGateway)
+  const isClosed = policies.areRequired || counts(policies.onGateways)
+  const isGuarded = (target: string): boolean => counts(policies.byTarget.get(target))
   const resources: DecodedResource[] = []
   const problems: Problem[] = []
   for (const [key, found] of current) {
@@ -66,7 +104,7 @@ export function inForceOf({ path, before, now, others }: Changing): FileRecord {
     else if (known !== undefined) {
       resources.push(known)
       problems.push(problemOf(found, `the version before stays in force ${until(path)}`, true))
-    } else if (!isClosed && closes(found, guarded)) resources.push(found)
+    } else if (!isClosed && closes(found, isGuarded)) resources.push(found)
     else problems.push(problemOf(found, `waits ${until(path)}`))
   }
   for (const [key, gone] of old) {
@@ -78,7 +116,7 @@ export function inForceOf({ path, before, now, others }: Changing): FileRecord {
 }
 
 /** Returns what new routes and removed policies must wait for; undefined if nothing in the file can open access. */
-export function doubtOf({ path, before, now }: Omit<Changing, 'others'>): Unsettled | undefined {
+export function doubtOf({ path, before, now }: Omit<Changing, 'policies'>): Unsettled | undefined {
   const all = [...before.resources, ...now.resources]
   const routes = now.resources.filter(({ resource }) => resource.kind === 'HTTPRoute')
   if (!all.some(waits)) return undefined
@@ -102,18 +140,17 @@ const isSame = ({ resource }: DecodedResource, known: DecodedResource | undefine
   isDeepStrictEqual(resource.spec, known.resource.spec) &&
   isDeepStrictEqual(resource.metadata, known.resource.metadata)
 
-/** Whether a route without a policy may deny every request: half a policy would then admit more than the whole. */
-function isClosedWithoutPolicy({ requirePolicy, ...others }: Others): boolean {
-  if (requirePolicy) return true
+/** Whether parameters of a Gateway or a class require a policy, or cannot be read. */
+function mayRequirePolicy({ gatewayClasses, gateways, proxyParameters }: Closing): boolean {
   const refs = [
-    ...others.gatewayClasses.flatMap(({ spec }) => spec.parametersRef ?? []),
-    ...others.gateways.flatMap(({ spec, metadata: { namespace } }) => {
+    ...gatewayClasses.flatMap(({ spec }) => spec.parametersRef ?? []),
+    ...gateways.flatMap(({ spec, metadata: { namespace } }) => {
       const ref = spec.infrastructure?.parametersRef
       return ref === undefined ? [] : [{ ...ref, namespace }]
     }),
   ]
   return refs.some(({ name, namespace = 'default' }) => {
-    const named = others.proxyParameters.find(
+    const named = proxyParameters.find(
       ({ metadata }) => metadata.name === name && metadata.namespace === namespace,
     )
     return named === undefined || named.spec.requirePolicy === true
@@ -127,10 +164,10 @@ const isOnGateway = ({ spec }: Resource<ProxyPolicySpec>): boolean =>
  * Whether the policy can only restrict access: it targets no Gateway, and nothing it targets has a policy yet. Next to
  * another policy of the route or its Gateway it might admit more.
  */
-const closes = ({ resource }: DecodedResource, guarded: ReadonlySet<string>): boolean =>
+const closes = ({ resource }: DecodedResource, isGuarded: (target: string) => boolean): boolean =>
   resource.kind === 'ProxyPolicy' &&
   !isOnGateway(resource as Resource<ProxyPolicySpec>) &&
-  !targetsOf(resource as Resource<ProxyPolicySpec>).some((target) => guarded.has(target))
+  !targetsOf(resource as Resource<ProxyPolicySpec>).some(isGuarded)
 
 const targetsOf = ({ spec, metadata }: Resource<ProxyPolicySpec>): readonly string[] =>
   spec.targetRefs.map(({ kind, name }) => `${kind}/${metadata.namespace}/${name}`)

@@ -194,10 +194,11 @@ class Provider implements KubernetesProvider {
       undecoded: [...collected.undecoded, ...watched.flatMap(unreadPolicies)],
       complete,
     }
-    this.#state = complete
-      ? holdBackNewRoutes(read, wasComplete && this.#state ? this.#state : NOTHING_YET)
-      : read
-    this.#onChange(this.#state)
+    const previous = wasComplete && this.#state ? this.#state : NOTHING_YET
+    const state = complete ? await runInTurns(holdBackNewRoutes(read, previous)) : read
+    if (this.#closed) return
+    this.#state = state
+    this.#onChange(state)
   }
 }
 

@@ -6,6 +6,7 @@ import { collectResources } from '../../../src/resources/decode/resource-set.js'
 import { decodeFile } from '../../../src/resources/files/file-record.js'
 import { kindsOf } from '../../../src/resources/kinds/kinds.js'
 import { KUBERNETES, type Problem } from '../../../src/resources/kinds/resources.js'
+import { atOnce } from '../../../src/turns.js'
 import { API_GROUP, toYaml } from '../../support/resources.js'
 
 const route = (namespace: string, gatewayNamespace: string): object => ({
@@ -39,7 +40,7 @@ test('those of its namespace, and those whose Gateway is of its namespace', () =
     complete: true,
   }
   const previous = { resources: resourcesOf(), problems: [], complete: true }
-  const { resources, problems } = holdBackNewRoutes(state, previous)
+  const { resources, problems } = atOnce(holdBackNewRoutes(state, previous))
   expect(resources.httpRoutes.map(({ metadata }) => metadata.namespace)).toEqual(['elsewhere'])
   expect(problems.map(({ namespace }) => namespace)).toEqual(['infra', 'tenant'])
 })
