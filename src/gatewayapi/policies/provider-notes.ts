@@ -27,6 +27,11 @@ export function providerNotes(discovery: JsonObject, isOpenToPages: boolean): re
           'The provider does not support client metadata documents (client_id_metadata_document_supported): clients must register there, if it allows that',
         ]
       : []),
+    ...(!registers && documents === true
+      ? [
+          'The provider does not offer registration (registration_endpoint): MCP clients without a metadata document need a client id that is registered there',
+        ]
+      : []),
     ...(isOpenToPages
       ? []
       : [
