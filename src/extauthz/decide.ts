@@ -30,6 +30,10 @@ import { pathFault } from './path-check.js'
 import type { RecordStep } from './record-step.js'
 import type { RememberedToken } from './token-memory.js'
 
+/** Whether MCP clients call the route. */
+const isForMcp = ({ readsMcp, entry }: CompiledEntry): boolean =>
+  readsMcp || entry.challenge !== undefined
+
 /** @throws RangeError when the message is malformed. */
 export function decide(
   context: CheckContext,
@@ -44,7 +48,7 @@ export function decide(
   if (context.isAudit && isCut(request)) return refuseTooLarge
   const fault = pathFault(request.path, entry.entry.paths)
   context.recordStep?.({ step: 'path', path: request.path, accepted: entry.entry.paths, fault })
-  if (fault !== undefined) return refusePath(fault, entry.readsMcp)
+  if (fault !== undefined) return refusePath(fault, isForMcp(entry))
   const isForeign = isForeignOrigin(entry.entry, request)
   if (context.recordStep !== undefined)
     traceOrigin(context.recordStep, entry.entry, request, isForeign)

@@ -147,9 +147,9 @@ const refusal = (reason: Reason, answer: CheckReply): Refusal => ({
 })
 
 /** Denies a path that is not one of the entry. */
-export function refusePath(fault: PathFault, readsMcp: boolean): Decision {
+export function refusePath(fault: PathFault, isForMcp: boolean): Decision {
   if (fault !== 'path-trick') return refusal(fault, FORBIDDEN)
-  return refusal(fault, readsMcp ? BAD_MCP_PATH : BAD_PATH)
+  return refusal(fault, isForMcp ? BAD_MCP_PATH : BAD_PATH)
 }
 /** Denies a request from an origin that is not allowed. */
 export const refuseOrigin: Decision = refusal('origin-not-allowed', FOREIGN_ORIGIN)

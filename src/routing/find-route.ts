@@ -74,7 +74,7 @@ function* findIn(
   | { readonly type: 'route'; readonly route: Route }
 > {
   if (isMatched(tooManyHopsRoute(name), request)) return { type: 'too-many-hops' }
-  if (routes.some(isProtected) && isMatched(pathParameterRoute(name), request))
+  if (routes.some(isProtected) && isMatched(pathParameterRoute(name, false), request))
     return { type: 'path-parameters' }
   for (const route of routes) {
     if (matchesRoute(buildRouteMatch(route.match), request)) return { type: 'route', route }

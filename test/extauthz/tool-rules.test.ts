@@ -73,6 +73,12 @@ test.each([
   expect([refused.status, JSON.parse(refused.body)]).toMatchObject([400, body])
 })
 
+test('on a route with OAuth documents too, if no rule reads messages', async () => {
+  const { check } = checker([entry({})])
+  const refused = await check({ path: '/mcp;x' })
+  expect([refused.status, errorOf(refused)]).toMatchObject([400, { error: { code: -32_600 } }])
+})
+
 describe('what rules read', () => {
   test.each<[string, object, number]>([
     ['mcp.method == "tools/call"', call('x'), 200],

@@ -75,6 +75,16 @@ describe.each([1, 2] as const)('the TypeScript client, version %s', (version) =>
   })
 })
 
+test('a path with parameters is refused by a JSON-RPC error', async () => {
+  const answer = await fetch(`${stack.origin}/mcp;x`, { method: 'POST', body: '{}' })
+  expect([answer.status, answer.headers.get('content-type')]).toEqual([400, 'application/json'])
+  expect(await answer.json()).toEqual({
+    jsonrpc: '2.0',
+    id: null,
+    error: { code: -32_600, message: 'Bad request: path parameters (";") are not accepted here' },
+  })
+})
+
 test('the Python client sees it too', async () => {
   const url = `${stack.origin}/mcp`
   expect(await pythonCall(url, 'echo')).toMatchObject({ text: 'Echo: hi' })

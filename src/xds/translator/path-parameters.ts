@@ -3,17 +3,43 @@
 
 import { create } from '@bufbuild/protobuf'
 import {
+  HeaderValueOption_HeaderAppendAction as AppendAction,
+  HeaderValueOptionSchema,
+} from '../../grpc/generated/envoy/config/core/v3/base_pb.js'
+import {
   type Route as EnvoyRoute,
   RouteSchema,
 } from '../../grpc/generated/envoy/config/route/v3/route_components_pb.js'
+import type { Route } from '../../ir/route.js'
 import { buildExtAuthzPerRoute } from './ext-authz.js'
 import { inlineString } from './messages.js'
 
 /** Envoy matches it against the path without the query. */
 const WITH_PARAMETERS = '.*;.*'
 
-/** envoy.config.route.v3.Route for the virtual host of this name, which has a protected route; it must come first. */
-export const pathParameterRoute = (name: string): EnvoyRoute =>
+/** Whether the route is for MCP clients: its messages are read, or it has the OAuth documents of an MCP route. */
+export const isForMcp = ({ authzBodyBytes, proc }: Route): boolean =>
+  authzBodyBytes !== undefined || proc?.mode === 'well-known'
+
+const TEXT = 'path parameters (";") are not accepted here'
+
+/** A JSON-RPC error, without the id of a message: at any other 400, MCP clients assume a server of an older revision. */
+const MCP_BODY = JSON.stringify({
+  jsonrpc: '2.0',
+  id: null,
+  error: { code: -32_600, message: `Bad request: ${TEXT}` },
+})
+
+const JSON_TYPE = create(HeaderValueOptionSchema, {
+  header: { key: 'content-type', value: 'application/json' },
+  appendAction: AppendAction.OVERWRITE_IF_EXISTS_OR_ADD,
+})
+
+/**
+ * envoy.config.route.v3.Route for the virtual host of this name, which has a protected route; it must come first.
+ * hasMcp: whether the host has a route that isForMcp().
+ */
+export const pathParameterRoute = (name: string, hasMcp: boolean): EnvoyRoute =>
   create(RouteSchema, {
     name: `${name}/path-parameters`,
     match: { pathSpecifier: { case: 'safeRegex', value: { regex: WITH_PARAMETERS } } },
@@ -21,8 +47,9 @@ export const pathParameterRoute = (name: string): EnvoyRoute =>
       case: 'directResponse',
       value: {
         status: 400,
-        body: inlineString('path parameters (";") are not accepted here\n'),
+        body: inlineString(hasMcp ? MCP_BODY : `${TEXT}\n`),
       },
     },
+    ...(hasMcp ? { responseHeadersToAdd: [JSON_TYPE] } : {}),
     typedPerFilterConfig: buildExtAuthzPerRoute({}),
   })

@@ -20,7 +20,7 @@ import {
 } from '../encode/encode-routes.js'
 import { COUNT_HOPS, tooManyHopsRoute } from './hops.js'
 import { ADS_SOURCE } from './messages.js'
-import { pathParameterRoute } from './path-parameters.js'
+import { isForMcp, pathParameterRoute } from './path-parameters.js'
 import { buildRoute } from './route.js'
 import { contextKey, type RouteContext, routeContext } from './route-context.js'
 
@@ -48,6 +48,7 @@ export function createRouteConfigurationBuilder(): BuildRouteConfiguration {
   })
   const someContextual = memo((routes: Chunk<Route>) => routes.some(isContextual))
   const someProtected = memo((routes: Chunk<Route>) => routes.some(isProtected))
+  const someForMcp = memo((routes: Chunk<Route>) => routes.some(isForMcp))
 
   const hostOf = memoWorkWith(function* (
     { name, domains, routes }: VirtualHost,
@@ -57,7 +58,7 @@ export function createRouteConfigurationBuilder(): BuildRouteConfiguration {
     const chunks = namedChunks(routes)
     const front = [
       tooManyHopsRoute(name),
-      ...(chunks.some(someProtected) ? [pathParameterRoute(name)] : []),
+      ...(chunks.some(someProtected) ? [pathParameterRoute(name, chunks.some(someForMcp))] : []),
     ]
     const encoded = yield* mapWork(chunks, (chunk) =>
       routesOf(chunk, context, someContextual(chunk) ? key : ''),
