@@ -69,7 +69,7 @@ function buildStatus(context: Context, policy: ProxyPolicy, uses: Uses): Resourc
       : isFalse('Accepted', 'Invalid', uniqueLines(found.faults))
   const attached =
     refused.status === 'False'
-      ? isFalse('Attached', 'Pending', 'Policy is not attached due to invalid status')
+      ? unattached(states)
       : attachment(
           context,
           translated,
@@ -98,6 +98,16 @@ function acceptance(
   return warnings.length > 0
     ? isTrue('Accepted', 'PartiallyValid', uniqueLines([...warnings, ...notes]))
     : isTrue('Accepted', 'Valid', uniqueLines(['Policy accepted', ...notes]))
+}
+
+/** Returns the condition of a policy that is not accepted. Missing targets are reported too: they may be misspelt. */
+function unattached(states: readonly TargetState[]): Condition {
+  const missing = states.flatMap((state) => (state.missing === true ? (state.pending ?? []) : []))
+  return isFalse(
+    'Attached',
+    missing.length > 0 ? 'TargetNotFound' : 'Pending',
+    uniqueLines(['Policy is not attached due to invalid status', ...missing]),
+  )
 }
 
 function attachment(
