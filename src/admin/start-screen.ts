@@ -1,5 +1,6 @@
 // Formats what is served, where, and what is open as one screen for a terminal. Pure, and bounded however much is served.
 
+import { inOneLine } from '../ir/status.js'
 import type { Sample, ServedListener, ServedRoute } from './served-routes.js'
 import type { ReportedCondition, ReportedResource } from './status-report.js'
 
@@ -135,7 +136,7 @@ const resourceText = ({ kind, namespace, name, source }: ReportedResource): stri
   `${kind} ${namespace === '' ? name : `${namespace}/${name}`} (${source})`
 
 const conditionText = ({ type, status, reason, message }: ReportedCondition): string =>
-  `${type}=${status} (${reason}): ${message.replaceAll('\n', '; ')}`
+  `${type}=${status} (${reason}): ${inOneLine(message)}`
 
 /** What is well, and what is not yet known. */
 function remarkLines({ routes, problems, missingKeySets }: StartReport): readonly Line[] {

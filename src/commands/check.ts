@@ -3,6 +3,7 @@
 import type { RemoteTarget, WantedDocument } from '../ir/remote-target.js'
 import {
   type Condition,
+  inOneLine,
   isBad,
   isFact,
   placeOf,
@@ -87,7 +88,7 @@ function findingsOf(
     const isWrong = isBad(condition) || cannotWork(condition)
     const lines = (isWrong ? condition.message.split('\n') : remarksOf(condition)).filter(isNews)
     if (lines.length === 0) return []
-    const what = `${status.kind} ${name}: ${headOf(condition)}: ${lines.join('; ')}`
+    const what = `${status.kind} ${name}: ${headOf(condition)}: ${inOneLine(lines.join('\n'))}`
     return [{ isWrong, line: `${source}: ${isWrong ? '' : 'note: '}${what}` }]
   })
 }

@@ -112,3 +112,7 @@ export const invalidCondition = (messages: readonly string[]): Condition => ({
   reason: 'Invalid',
   message: messages.join('; '),
 })
+
+/** Returns the sentences of a condition's message in one line. */
+export const inOneLine = (message: string): string =>
+  message.replaceAll(/(?<![.?!])\n/g, '. ').replaceAll('\n', ' ')

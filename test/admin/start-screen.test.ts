@@ -83,7 +83,7 @@ test('open routes and problems come before the other routes, and keys that are m
     served('default/mcp'),
   ]
   const problems = [
-    problem('audiences are missing\nthe issuer is empty, and it must be the one in iss'),
+    problem('audiences are missing\nThe issuer is empty, and it must be the one in iss'),
   ]
   const screen = startScreen(report({ routes, problems, missingKeySets: 2 }), plain)
   expect(screen.slice(screen.indexOf('Open'), screen.indexOf('Next'))).toBe(
@@ -92,7 +92,7 @@ test('open routes and problems come before the other routes, and keys that are m
 
 Problems (1)
   ProxyPolicy default/mcp (policy.yaml:3)
-    Accepted=False (Invalid): audiences are missing; the issuer is empty, and
+    Accepted=False (Invalid): audiences are missing. The issuer is empty, and
     it must be the one in iss
 
 Key sets not fetched yet: 2

@@ -2,7 +2,7 @@
 
 import { partDifferences } from '../../incremental/diff.js'
 import type { Parts } from '../../incremental/sorted-list.js'
-import { type Condition, isBad, placeOf, type ResourceStatus } from '../../ir/status.js'
+import { type Condition, inOneLine, isBad, placeOf, type ResourceStatus } from '../../ir/status.js'
 import type { Logger } from '../../logger.js'
 import { problemLine } from '../../resources/decode/problem-line.js'
 import { each, mapEach, type Work } from '../../turns.js'
@@ -69,5 +69,5 @@ function sentence({ kind, namespace, name }: ResourceStatus, condition: Conditio
   const place = placeOf(condition)
   const where = place === '' ? '' : ` on ${place}`
   const who = namespace === '' ? name : `${namespace}/${name}`
-  return `${kind} ${who}: ${type}=${status} (${reason})${where}: ${message.replaceAll('\n', '; ')}`
+  return `${kind} ${who}: ${type}=${status} (${reason})${where}: ${inOneLine(message)}`
 }

@@ -40,7 +40,7 @@ const REFUSED = policy({
   type: 'Accepted',
   status: 'False',
   reason: 'Invalid',
-  message: 'audiences are missing\nthe issuer is empty',
+  message: 'audiences are missing\nThe issuer is empty',
   ancestor: { namespace: 'default', name: 'gateway' },
 })
 const GOOD = policy({ type: 'Accepted', status: 'True', reason: 'Valid', message: 'Valid' })
@@ -54,7 +54,7 @@ test('a refused resource is named with the reason, once', () => {
     {
       level: 'warn',
       message:
-        'ProxyPolicy default/mcp: Accepted=False (Invalid) on default/gateway: audiences are missing; the issuer is empty',
+        'ProxyPolicy default/mcp: Accepted=False (Invalid) on default/gateway: audiences are missing. The issuer is empty',
     },
   ])
 })
