@@ -5,7 +5,7 @@ import { LEEWAY_SECONDS } from '../extauthz/claims.js'
 import type { Decision, Reason, Refusal } from '../extauthz/decision.js'
 import type { AuthzEntry } from '../ir/authz-entry.js'
 import { rulePlaceText, timeText } from './check-steps.js'
-import { claimShown, shown } from './show-values.js'
+import { claimShown, listShown, scopesText, shown } from './show-values.js'
 import type { RuleStep, TracedStep } from './traced-check.js'
 
 /** The facts that advice is based on. */
@@ -20,7 +20,9 @@ export interface AdviceInput {
 
 /** Returns sentences, each of which would change the decision; empty: it allows. */
 export const adviceFor = (input: AdviceInput): readonly string[] =>
-  input.decision.type === 'allow' ? [] : ADVICE[input.decision.reason](input)
+  input.decision.type === 'allow'
+    ? []
+    : [...ADVICE[input.decision.reason](input), ...ignoredToken(input)]
 
 type Advise = (input: AdviceInput) => readonly string[]
 
@@ -46,7 +48,7 @@ const audience: Advise = (input) => {
   const aud = step && claimShown(step.claims, 'aud', input.hide)
   const wanted = step?.rules.audiences ?? []
   return [
-    `aud has ${shown(aud)}, the policy wants ${shown(wanted)}: ask the provider for a token with that audience, or add its audience to audiences in ${policyText(input)}`,
+    `aud has ${listShown(aud)}, the policy wants ${shown(wanted)}: ask the provider for a token with that audience, or add its audience to audiences in ${policyText(input)}`,
   ]
 }
 
@@ -72,8 +74,10 @@ const times: Advise = ({ steps, hide }) => {
 const key: Advise = ({ steps, isOffline }) => {
   const step = find(steps, 'key')
   return [
-    `No single key of the key set has kid ${shown(step?.header.kid)} and alg ${shown(step?.header.algorithm)}: compare the header of the token with the keys of the provider`,
-    ...(isOffline ? ['The keys are those of --jwks or --fetch: give the current ones'] : []),
+    `Exactly one key of the key set must have kid ${shown(step?.header.kid)} and alg ${shown(step?.header.algorithm)}: compare the header of the token with the keys of the provider`,
+    ...(isOffline
+      ? ['The keys are those of --jwks or --fetch: make sure that they are current']
+      : []),
   ]
 }
 
@@ -90,29 +94,27 @@ function deniedBy({ entry, decision }: AdviceInput): string {
 }
 
 const deniedByRule: Advise = (input) => [
-  `A Deny must not be true, and one that cannot be evaluated denies: send a request for which ${deniedBy(input)} is false, or change the rule`,
+  `A Deny rule denies if it is true or cannot be evaluated: send a request for which ${deniedBy(input)} is false, or change the rule`,
 ]
 
 const ruleRequired: Advise = (input) => [
-  `Every Require must be true: send a request for which ${deniedBy(input)} is true, or change the rule`,
+  `Every Require rule must be true: send a request for which ${deniedBy(input)} is true, or change the rule`,
 ]
 
 const noRuleAllows: Advise = ({ entry, steps }) => {
   const tried = steps.filter((step): step is RuleStep => step.step === 'rule')
   const allows = tried.filter(({ place }) => place.list === 'allow')
   const places = [...new Set(allows.map(({ place }) => rulePlaceText(entry, place)))]
-  return [`One Allow must be true, and none is; change the request or one of ${places.join(', ')}`]
+  return [
+    `At least one Allow rule must be true: change the request, or a rule: ${places.join(', ')}`,
+  ]
 }
 
 const scopes: Advise = (input) => {
   const step = find(input.steps, 'scopes')
-  const held = step?.claims
-  const [scope, scp] = held
-    ? [claimShown(held, 'scope', input.hide), claimShown(held, 'scp', input.hide)]
-    : []
-  const has = shown(scope ?? scp)
+  const held = scopesText(step?.claims ?? {}, input.hide)
   return [
-    `The token has the scopes ${has}, the request needs ${shown(step?.needed ?? [])} (${deniedBy(input)}): ask the provider for them; MCP clients do so on this answer`,
+    `The request needs the scopes ${shown(step?.needed ?? [])}, and ${held} (${deniedBy(input)}): ask the provider for a token with these scopes, as MCP clients do on this answer`,
   ]
 }
 
@@ -120,6 +122,18 @@ const noToken: Advise = (input) => [
   'Send a token: --token FILE, or - for standard input',
   `To let requests through without one, set mode: Optional in ${policyText(input)}`,
 ]
+
+/** In mode Permissive, a rejected token is no cause of a denial, but rules see no claims. */
+function ignoredToken({ steps }: AdviceInput): readonly string[] {
+  const isIgnored =
+    find(steps, 'authentication')?.result === 'anonymous' &&
+    find(steps, 'bearer')?.found === 'token'
+  return isIgnored
+    ? [
+        'Send a valid token: mode Permissive ignores one that is rejected, so that the rules see no claims',
+      ]
+    : []
+}
 
 const RETRY = 'Send the request again: the cause is temporary'
 
@@ -140,7 +154,7 @@ const ADVICE: Readonly<Record<Reason, Advise>> = {
   'wrong-issuer': issuer,
   'unknown-issuer': issuer,
   'wrong-audience': audience,
-  'no-expiry': say('Have the provider set exp in its tokens'),
+  'no-expiry': say('Configure the provider to set exp in its tokens'),
   expired: times,
   'not-yet-valid': times,
   'unknown-key': key,
@@ -169,7 +183,7 @@ const ADVICE: Readonly<Record<Reason, Advise>> = {
     'Send one JSON-RPC message of MCP as application/json: the error in the answer says what is wrong',
   ),
   'header-mismatch': say(
-    'Take Mcp-Method, Mcp-Name and MCP-Protocol-Version from the body, in the client or the proxy that writes them',
+    'Make the headers Mcp-Method, Mcp-Name and MCP-Protocol-Version agree with the body, in the client or in the proxy that writes them',
   ),
   probe: say('Send the request without the header gatehouse-probe'),
   'denied-by-rule': deniedByRule,

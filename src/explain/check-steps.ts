@@ -9,7 +9,7 @@ import type { Json } from '../ir/json.js'
 import type { PathMatch } from '../ir/route.js'
 import type { RulePlace } from '../rules/judge.js'
 import type { ExplainedStep } from './explanation.js'
-import { claimShown, readValues, shown } from './show-values.js'
+import { claimShown, listShown, readValues, scopesText, shown } from './show-values.js'
 import type { RuleStep, TracedStep } from './traced-check.js'
 
 type Of<S extends TracedStep['step']> = Extract<TracedStep, { readonly step: S }>
@@ -52,12 +52,14 @@ function laterStep(
     case 'key':
       return keyStep(step)
     case 'refetch':
-      return of('key', step.result === 'found', isOffline ? NOT_ASKED : REFETCHED[step.result])
+      return isOffline
+        ? { name: 'key', result: 'noted', text: NOT_ASKED }
+        : of('key', step.result === 'found', REFETCHED[step.result])
     case 'signature':
       return of(
         'signature',
         step.isGood,
-        `the signature ${step.isGood ? 'is' : 'is not'} by that key`,
+        step.isGood ? 'that key verifies the signature' : 'that key does not verify the signature',
       )
     case 'authentication':
       return authenticationStep(step)
@@ -88,7 +90,7 @@ export const matchText = ({ type, value }: PathMatch): string => `${type} ${valu
 function pathStep({ path, accepted, fault }: Of<'path'>): ExplainedStep {
   const [plain = ''] = path.split('?', 1)
   if (fault === 'path-trick')
-    return of('path', false, `servers read the path ${plain} in different ways`)
+    return of('path', false, `servers may read the path ${plain} in different ways`)
   const list = accepted.map(matchText).join(', ')
   return fault === undefined
     ? of('path', true, `the path ${plain} is one of the route's: ${list}`)
@@ -172,23 +174,23 @@ function claimsText(
     rules.audiences.length === 0
       ? 'aud is not checked'
       : `the policy wants ${shown(rules.audiences)}`
-  const now = `it is ${timeText(nowSeconds)}`
+  const now = `the time is ${timeText(nowSeconds)}`
   const leeway = `${String(LEEWAY_SECONDS)} s of leeway`
   switch (fault) {
     case undefined:
       return rules.audiences.length === 0
         ? `${wanted}; exp is ${timeText(exp)}`
-        : `aud has ${shown(aud)}, ${wanted}; exp is ${timeText(exp)}`
+        : `aud has ${listShown(aud)}, ${wanted}; exp is ${timeText(exp)}`
     case 'wrong-type':
       return `typ is ${shown(header.type)}; expected JWT, at+jwt or none`
     case 'wrong-audience':
-      return `aud has ${shown(aud)}, ${wanted}`
+      return `aud has ${listShown(aud)}, ${wanted}`
     case 'no-expiry':
-      return 'exp is absent'
+      return 'the token has no exp'
     case 'expired':
-      return `exp is ${timeText(exp)}, ${now}, with ${leeway}`
+      return `exp is ${timeText(exp)}, and ${now} (${leeway})`
     case 'not-yet-valid':
-      return `nbf is ${timeText(nbf)}, ${now}, with ${leeway}`
+      return `nbf is ${timeText(nbf)}, and ${now} (${leeway})`
     default:
       return 'a claim has a wrong type: exp and nbf are numbers'
   }
@@ -211,15 +213,15 @@ function keyStep({ issuer, header, keys, isFound }: Of<'key'>): ExplainedStep {
     isFound,
     isFound
       ? `the key set of ${issuer} has a key for ${wanted}`
-      : `the key set of ${issuer} has ${count}, and not exactly one for ${wanted}`,
+      : `the key set of ${issuer} has ${count}, but not exactly one for ${wanted}`,
   )
 }
 
 const NOT_ASKED = 'a running Gatehouse would ask the provider again; this command does not'
 
 const REFETCHED = {
-  found: 'the provider was asked again, and has the key now',
-  unknown: 'the provider was asked again, and lacks the key too',
+  found: 'the provider was asked again, and now has the key',
+  unknown: 'the provider was asked again, and does not have the key either',
   unanswered: 'the provider was asked again, and did not answer in time',
 }
 
@@ -245,7 +247,7 @@ function messagesStep({ calls, problem }: Of<'messages'>): ExplainedStep {
     method === '' ? 'no message' : tool === '' ? method : `${method} of ${shown(tool)}`,
   )
   const more = texts.length > MAX_CALLS ? ` and ${String(texts.length - MAX_CALLS)} more` : ''
-  return of('message', true, `the body holds ${texts.slice(0, MAX_CALLS).join(', ')}${more}`)
+  return of('message', true, `the body has ${texts.slice(0, MAX_CALLS).join(', ')}${more}`)
 }
 
 const MAX_CALLS = 8
@@ -258,7 +260,12 @@ function scopesStep({ needed, claims = {} }: Of<'scopes'>, hide: Hide): Explaine
   }
   return needed === undefined
     ? of('scopes', true, 'the caller has the scopes that the request needs', read)
-    : of('scopes', false, `the request needs the scopes ${shown(needed)}`, read)
+    : of(
+        'scopes',
+        false,
+        `the request needs the scopes ${shown(needed)}; ${scopesText(claims, hide)}`,
+        read,
+      )
 }
 
 /** Whether a result of this list lets the request continue to the next step. */

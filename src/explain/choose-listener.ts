@@ -50,7 +50,7 @@ export function* reachListener(
   }
   const ports = [...new Set(all.map(({ listener }) => listener.port))].sort((a, b) => a - b)
   return err(
-    `nothing listens on port ${String(port)}; there is ${ports.join(', ')} (--listener-port chooses one)`,
+    `nothing listens on port ${String(port)}; Gateways listen on ${ports.join(', ')} (--listener-port chooses one)`,
   )
 }
 

@@ -130,8 +130,13 @@ function answerOf(reply: Reply, method: string, name: string | undefined): Expla
       header === 'location' ? [header, withoutQuery(value)] : [header, value],
     ),
     ...(isBodyShown && { body: Buffer.from(reply.body).toString() }),
-    text: `${name ?? 'no OAuth document has this path'}, without a token`,
+    text: textFor(name, status),
   }
+}
+
+function textFor(name: string | undefined, status: number): string {
+  if (name === undefined) return 'no OAuth document has this path'
+  return status < 400 ? `${name}, which needs no token` : `the request for ${name} is refused`
 }
 
 const METADATA = DOCUMENTS['server-metadata']
@@ -144,7 +149,7 @@ function changeFor({ paths }: WellKnownEntry, { status, headers }: Reply): strin
     case 404:
       return `Ask for a document of the MCP endpoint: ${resourceMetadataPath(paths.mcpPath)} or ${serverMetadataPath(paths.mcpPath)}`
     case 405:
-      return `Use the method ${headers['allow'] ?? ''}`
+      return `Use the method ${headers['allow']?.replace(', ', ' or ') ?? ''}`
     case 413:
       return 'Send a smaller body: 64 KiB at most'
     case 501:

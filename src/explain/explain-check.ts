@@ -2,7 +2,7 @@
 // one.
 
 import { type Hide, hider } from '../decision-log.js'
-import type { Decision } from '../extauthz/decision.js'
+import type { Decision, Reason } from '../extauthz/decision.js'
 import type { AuthzEntry } from '../ir/authz-entry.js'
 import type { Ir } from '../ir/ir.js'
 import { PARTIAL_BODY_HEADER } from '../ir/names.js'
@@ -13,7 +13,7 @@ import { adviceFor } from './advice.js'
 import { checkMessage } from './check-message.js'
 import { explainStep } from './check-steps.js'
 import type { ExplainRequest } from './explain-request.js'
-import type { ExplainedAnswer, ExplainedAudit, Explanation } from './explanation.js'
+import type { ExplainedAnswer, ExplainedAudit, ExplainedStep, Explanation } from './explanation.js'
 import { tracedCheck, type TracedCheckDeps, type TracedDecision } from './traced-check.js'
 
 /** The configuration with which checks are explained. */
@@ -56,7 +56,7 @@ export async function explainCheck(
   const { steps, changes } = about(authz, traced)
   return {
     decision: traced.decision,
-    answer: answerOf(traced.decision),
+    answer: answerOf(traced.decision, steps),
     ...{ steps, changes },
     ...(audit &&
       traced.audit && {
@@ -85,11 +85,32 @@ const auditOf = (decision: Decision): Omit<ExplainedAudit, 'steps' | 'changes'> 
   ...(decision.type === 'reply' && { status: decision.reply.status }),
 })
 
-function answerOf(decision: Decision): ExplainedAnswer {
+function answerOf(decision: Decision, steps: readonly ExplainedStep[]): ExplainedAnswer {
   const { reason } = decision
   if (decision.type === 'allow') return { from: 'backend', reason, text: 'allowed' }
   const { status, headers, body } = decision.reply
-  return { ...{ from: 'Gatehouse', status, reason }, headers, body, text: `denied: ${reason}` }
+  const cause = failedStep(steps)?.text ?? CAUSES[reason]
+  const text = cause === undefined ? 'denied' : `denied: ${cause}`
+  return { ...{ from: 'Gatehouse', status, reason }, headers, body, text }
+}
+
+/** Returns the step that decides a denial. What fails before a successful authentication does not: mode Permissive. */
+function failedStep(steps: readonly ExplainedStep[]): ExplainedStep | undefined {
+  const authenticated = steps.findLastIndex(
+    ({ name, result }) => name === 'authentication' && result === 'passed',
+  )
+  return steps.slice(authenticated + 1).find(({ result }) => result === 'failed')
+}
+
+/** Causes that are no step's. */
+const CAUSES: Partial<Readonly<Record<Reason, string>>> = {
+  'no-rule-allows': 'no Allow rule is true',
+  'broken-policy': 'a policy of the route is not valid',
+  'no-policy': 'no policy decides who may use this route, and one is required',
+  'body-not-sent': 'the rules read the body, which did not arrive',
+  'body-too-large': 'the rules read the body, which is too large',
+  'header-mismatch': 'headers of the request do not agree with its body',
+  'rule-budget': 'the rules take too long for this request',
 }
 
 /** Returns the request and the body that Envoy sends with it: none, all, or for audits alone as much as it may. */

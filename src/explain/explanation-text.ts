@@ -26,8 +26,8 @@ export function explanationText(explanation: Explanation): string {
 const AUDIT_CHANGES = 'what would change the audit'
 
 function auditLines({ decision, reason, status, steps }: ExplainedAudit): readonly string[] {
-  const word = decision === 'allow' ? 'allowed' : `denied, ${String(status ?? '')}`
-  const head = `policies of mode Audit, which change nothing: ${word} (reason ${reason})`
+  const would = decision === 'allow' ? 'allow the request' : `deny with ${String(status ?? '')}`
+  const head = `in mode Enforce, the policies of mode Audit would ${would} (reason ${reason})`
   return [labelled('audit', head), ...steps.map(stepLine)]
 }
 

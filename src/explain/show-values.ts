@@ -11,10 +11,20 @@ import { mcpRead, requestRead } from './read-attributes.js'
 export const shown = (value: Json | undefined): string =>
   value === undefined ? 'absent' : JSON.stringify(value)
 
+/** Like shown(), but one value is shown as a list, too: aud may be either. */
+export const listShown = (value: Json | undefined): string =>
+  shown(value === undefined || Array.isArray(value) ? value : [value])
+
 /** Returns one claim for display; undefined: the token does not have it. */
 export function claimShown(claims: JsonObject, name: string, hide: Hide): Json | undefined {
   const value = claim(claims, name)
   return value === undefined ? undefined : (loggable(value, hide) as Json)
+}
+
+/** Says which scopes a token has: those of scope or scp. */
+export function scopesText(claims: JsonObject, hide: Hide): string {
+  const held = claimShown(claims, 'scope', hide) ?? claimShown(claims, 'scp', hide)
+  return held === undefined ? 'the token has none' : `the token has ${shown(held)}`
 }
 
 /** Returns what an expression reads, by name. A variable that is read as a whole is only named. */
