@@ -4,8 +4,8 @@ import type { Hide } from '../decision-log.js'
 import { LEEWAY_SECONDS } from '../extauthz/claims.js'
 import type { Decision, Reason, Refusal } from '../extauthz/decision.js'
 import type { AuthzEntry } from '../ir/authz-entry.js'
-import { rulePlaceText, timeText } from './check-steps.js'
-import { claimShown, listShown, scopesText, shown } from './show-values.js'
+import { rulePlaceText } from './check-steps.js'
+import { claimShown, listShown, scopesText, shown, timeText } from './show-values.js'
 import type { RuleStep, TracedStep } from './traced-check.js'
 
 /** The facts that advice is based on. */

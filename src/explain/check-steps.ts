@@ -9,7 +9,7 @@ import type { Json } from '../ir/json.js'
 import type { PathMatch } from '../ir/route.js'
 import type { RulePlace } from '../rules/judge.js'
 import type { ExplainedStep } from './explanation.js'
-import { claimShown, listShown, readValues, scopesText, shown } from './show-values.js'
+import { claimShown, listShown, readValues, scopesText, shown, timeText } from './show-values.js'
 import type { RuleStep, TracedStep } from './traced-check.js'
 
 type Of<S extends TracedStep['step']> = Extract<TracedStep, { readonly step: S }>
@@ -194,14 +194,6 @@ function claimsText(
     default:
       return 'a claim has a wrong type: exp and nbf are numbers'
   }
-}
-
-/** Shows seconds since the epoch as UTC. */
-export function timeText(value: Json | undefined): string {
-  const time = typeof value === 'number' ? new Date(Math.floor(value) * 1000) : undefined
-  return time === undefined || Number.isNaN(time.getTime())
-    ? shown(value)
-    : time.toISOString().replace('.000Z', 'Z')
 }
 
 function keyStep({ issuer, header, keys, isFound }: Of<'key'>): ExplainedStep {

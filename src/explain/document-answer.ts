@@ -104,10 +104,13 @@ const askedElsewhere = (name: string | undefined, url: string): Outcome => ({
   changes: [],
 })
 
-const lacksDiscovery = ({ relay, serverMetadata }: WellKnownEntry, { status }: Reply): boolean =>
-  status >= 400 &&
-  status !== 405 &&
-  (relay === undefined ? serverMetadata.discovery : relay.provider) === undefined
+/** Whether the answer would be another one if the provider's discovery document had been fetched. */
+function lacksDiscovery({ relay, serverMetadata }: WellKnownEntry, { status }: Reply): boolean {
+  const discovered = relay === undefined ? serverMetadata.discovery : relay.provider
+  return discovered === undefined && status >= 400 && !INDEPENDENT.includes(status)
+}
+
+const INDEPENDENT: readonly number[] = [404, 405, 413]
 
 const unfetched = (name: string | undefined): Outcome => ({
   result: 'answered',

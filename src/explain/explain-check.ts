@@ -54,9 +54,13 @@ export async function explainCheck(
     explainDecision(made, { entry: each, hide: hideIn(request), isOffline: model.isOffline })
   const { key, route, paths, audit } = authz
   const { steps, changes } = about(authz, traced)
+  // A running Gatehouse gives the same answer, and quotes no rule.
+  const unquoted = explainDecision(traced, {
+    ...{ entry: authz, hide: hideIn(request), isOffline: false },
+  }).steps
   return {
     decision: traced.decision,
-    answer: answerOf(traced.decision, steps),
+    answer: answerOf(traced.decision, unquoted),
     ...{ steps, changes },
     ...(audit &&
       traced.audit && {

@@ -15,6 +15,14 @@ export const shown = (value: Json | undefined): string =>
 export const listShown = (value: Json | undefined): string =>
   shown(value === undefined || Array.isArray(value) ? value : [value])
 
+/** Shows seconds since the epoch as UTC. */
+export function timeText(value: Json | undefined): string {
+  const time = typeof value === 'number' ? new Date(Math.floor(value) * 1000) : undefined
+  return time === undefined || Number.isNaN(time.getTime())
+    ? shown(value)
+    : time.toISOString().replace('.000Z', 'Z')
+}
+
 /** Returns one claim for display; undefined: the token does not have it. */
 export function claimShown(claims: JsonObject, name: string, hide: Hide): Json | undefined {
   const value = claim(claims, name)
