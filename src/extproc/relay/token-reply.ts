@@ -16,6 +16,8 @@ import {
 /** A client's grant, and the form that requests its tokens from the provider. */
 interface Exchange {
   readonly grant: Grant
+  /** The scopes of a token whose answer names none; empty: those that the client knows. */
+  readonly scope: string
   readonly form: Readonly<Record<string, string>>
 }
 
@@ -38,7 +40,7 @@ export async function tokenReply(
   if (!exchange.ok) return exchange.error
   const answer = await context.callProvider(exchange.value.form, signal)
   if (!answer.ok) return answer.error === 'busy' ? BUSY : UNREACHED
-  return answered(context, exchange.value.grant, answer.value)
+  return answered(context, exchange.value, answer.value)
 }
 
 const DETAILS = 'gatehouse_relay_token'
@@ -130,6 +132,7 @@ function ofCode(
     return err(refused('invalid_grant', 'code_verifier does not fit the challenge'))
   return ok({
     grant,
+    scope: grant.scopes,
     form: {
       grant_type: 'authorization_code',
       code: grant.secret,
@@ -160,6 +163,7 @@ function ofRefresh(
     return err(refused('invalid_scope', 'scope is wider than what was granted'))
   return ok({
     grant,
+    scope: asked.join(' '),
     form: {
       grant_type: 'refresh_token',
       refresh_token: grant.secret,
@@ -169,10 +173,14 @@ function ofRefresh(
   })
 }
 
-function answered(context: RelayContext, grant: Grant, { status, body }: ProviderAnswer): Reply {
+function answered(
+  context: RelayContext,
+  exchange: Exchange,
+  { status, body }: ProviderAnswer,
+): Reply {
   const answer = parseJson(body)
   if (!isJsonObject(answer)) return FAILED
-  if (status === 200) return withTokens(context, grant, answer)
+  if (status === 200) return withTokens(context, exchange, answer)
   const { error } = answer
   // Other errors concern the relay's client at the provider. If they were passed on, this client would register again.
   return error === 'invalid_grant' || error === 'invalid_scope'
@@ -190,9 +198,10 @@ const FAILED = errorReply(
 )
 
 /** Leaves id_token out: if its audience is the relay's client, it would be accepted as an access token. */
-function withTokens(context: RelayContext, grant: Grant, answer: JsonObject): Reply {
+function withTokens(context: RelayContext, exchange: Exchange, answer: JsonObject): Reply {
+  const { grant } = exchange
   const { access_token: access, expires_in: expires, refresh_token: refresh } = answer
-  const scope = grantedScopes(grant, answer['scope'])
+  const scope = grantedScopes(exchange, answer['scope'])
   if (typeof access !== 'string' || access === '') return FAILED
   if (!/^[\w-]+\.[\w-]+\.[\w-]+$/.test(access)) return OPAQUE
   return jsonReply(
@@ -212,18 +221,23 @@ function withTokens(context: RelayContext, grant: Grant, answer: JsonObject): Re
 }
 
 /**
- * Returns those of the provider's scopes that the user consented to. Providers add others, and clients ask for all that
- * they have heard of when they step up.
+ * Returns the scopes of the token (RFC 6749 section 5.1): those of the provider's that the user consented to. Providers
+ * add others, and clients ask for all that they have heard of when they step up. If the token has none of the consented
+ * scopes, the client must learn that: it gets the provider's.
  */
-function grantedScopes({ scopes }: Grant, answered: Json | undefined): string {
-  const consented = scopes.split(' ')
-  return typeof answered === 'string'
-    ? answered
-        .split(' ')
-        .filter((scope) => consented.includes(scope))
-        .join(' ')
-    : ''
+function grantedScopes({ grant, scope }: Exchange, answered: Json | undefined): string {
+  if (typeof answered !== 'string') return scope
+  const named = answered.split(' ').filter((one) => SCOPE.test(one))
+  const consented = grant.scopes.split(' ').filter((one) => one !== '')
+  const known = named.filter((one) => consented.includes(one))
+  return known.length === 0 && consented.length > 0 ? shortened(named) : known.join(' ')
 }
+
+/** A scope-token (RFC 6749 section 3.3). */
+const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]{1,256}$/
+const MOST_SCOPES = 32
+
+const shortened = (scopes: readonly string[]): string => scopes.slice(0, MOST_SCOPES).join(' ')
 
 const OPAQUE = errorReply(
   502,

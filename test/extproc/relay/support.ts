@@ -184,10 +184,11 @@ export async function comeBack(
 /** Logs in, from registration to the relay's code. */
 export async function logIn(
   world: World,
+  change: Readonly<Record<string, string | undefined>> = {},
 ): Promise<{ readonly client: string; readonly code: string; readonly browser: Browser }> {
   const browser = new Browser()
   const client = await register(world)
-  const login = await approve(world, browser, authorization(client))
+  const login = await approve(world, browser, authorization(client, change))
   const back = await comeBack(world, browser, login)
   return { client, browser, code: locationOf(back).searchParams.get('code') ?? '' }
 }

@@ -57,17 +57,29 @@ describe('a code', () => {
     })
   })
 
-  test.each([{ scope: 'profile' }, { scope: 5 }, {}])(
-    'whose answer %j names no scope of the consent becomes a token without scopes',
-    async (answer) => {
-      const world = createWorld({ call: tokens(answer) })
-      const { client, code } = await logIn(world)
-      expect(json(await exchange(world, client, code))).toEqual({
-        access_token: ACCESS,
-        token_type: 'Bearer',
-      })
-    },
-  )
+  test.each([
+    // The client asked for openid.
+    [{}, 'openid'],
+    [{ scope: 5 }, 'openid'],
+    [{ scope: 'profile openid' }, 'openid'],
+    [{ scope: 'profile email' }, 'profile email'],
+    [{ scope: 'a"b pro\u0000file email' }, 'email'],
+    [{ scope: '' }, undefined],
+  ])('whose answer has %j becomes a token with the scopes %j', async (answer, scope) => {
+    const world = createWorld({ call: tokens(answer) })
+    const { client, code } = await logIn(world)
+    expect(json(await exchange(world, client, code))).toEqual({
+      ...{ access_token: ACCESS, token_type: 'Bearer' },
+      ...(scope !== undefined && { scope }),
+    })
+  })
+
+  test('of a relay without scopes has none, whatever the provider adds', async () => {
+    const world = createWorld({ relay: { scopes: [] }, call: tokens({ scope: 'profile email' }) })
+    const { client, code } = await logIn(world, { scope: undefined })
+    const answer = json(await exchange(world, client, code))
+    expect(answer).toEqual({ access_token: ACCESS, token_type: 'Bearer' })
+  })
 
   test.each<[string, Readonly<Record<string, string | undefined>>, string]>([
     ['another verifier', { code_verifier: 'w'.repeat(43) }, 'invalid_grant'],
@@ -163,7 +175,7 @@ describe('a refresh token', () => {
     const { client, code } = await logIn(world)
     const first = json(await exchange(world, client, code))
     const reply = await refresh(world, client, first['refresh_token'], { scope: 'openid' })
-    expect(json(reply)).toMatchObject({ access_token: ACCESS })
+    expect(json(reply)).toMatchObject({ access_token: ACCESS, scope: 'openid' })
     expect(sent(world)).toMatchObject({
       grant_type: 'refresh_token',
       refresh_token: 'rt-of-the-provider',
