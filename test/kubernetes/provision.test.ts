@@ -135,6 +135,8 @@ describe('a Gateway of the class', () => {
       expect(object.metadata.labels).toMatchObject({
         'gateway.networking.k8s.io/gateway-name': 'gw',
         'app.kubernetes.io/managed-by': 'gatehouse',
+        // docs/kubernetes.md removes what an uninstalled release leaves by this label.
+        'policy.gatehouse.dev/provisioned-by': 'default.gatehouse',
       })
     }
   })

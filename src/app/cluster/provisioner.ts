@@ -1,6 +1,7 @@
 // Wires the controller of the Envoys that Gatehouse creates: what it reads, what it applies, and where it is stopped.
 
 import { memo } from '../../incremental/memo.js'
+import type { JsonObject } from '../../ir/json.js'
 import type { ProvisionedGateway } from '../../ir/provisioned-gateway.js'
 import type { GatewayName } from '../../ir/status.js'
 import { EnvoyTokens } from '../../provision/envoy-tokens.js'
@@ -19,6 +20,7 @@ import type { WantedObjects } from '../../resources/kubernetes/object-keeper.js'
 import { ObjectKeeper } from '../../resources/kubernetes/object-keeper.js'
 import type { KubernetesProvider } from '../../resources/kubernetes/provider.js'
 import { reviewToken } from '../../resources/kubernetes/token-review.js'
+import { withoutContent } from '../../resources/kubernetes/wanted-object.js'
 import type { Settings } from '../../settings.js'
 import type { PipelineState } from '../pipeline/pipeline.js'
 import { type ConnectAuthorities, followAuthorities } from './connect-authorities.js'
@@ -54,8 +56,8 @@ export function startProvisioner(
   if (!settings.provision) return undefined
   const kinds = PROVISIONED_KINDS
   const label = [`${settings.apiGroup}/provisioned-by`, releaseLabel(settings)] as const
-  const labelSelector = label.join('=')
-  const mirrored = kinds.map((kind) => ({ ...kind, labelSelector }))
+  const keep = (object: JsonObject) => withoutContent(object, label)
+  const mirrored = kinds.map((kind) => ({ ...kind, labelSelector: label.join('='), keep }))
   const mirror = startMirror(client, mirrored, settings.namespace, () => keeper.look())
   let input: ProvisionInput | undefined
   const authorities = authoritiesOf(settings, {

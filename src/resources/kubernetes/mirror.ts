@@ -24,6 +24,8 @@ export interface MirroredKind extends KindName {
   readonly name?: string
   /** Only objects with this LABEL=VALUE are mirrored; absent: all. */
   readonly labelSelector?: string
+  /** Returns what is kept of an object; absent: all of it. */
+  readonly keep?: (object: JsonObject) => JsonObject
 }
 
 /**
@@ -78,7 +80,7 @@ function watch(
   namespace: string | undefined,
   changed: (change?: Change) => void,
 ): Reflector {
-  const { name, labelSelector } = kind
+  const { name, labelSelector, keep = (object: JsonObject) => object } = kind
   const scope = {
     kind,
     ...(namespace === undefined ? {} : { namespace }),
@@ -86,7 +88,7 @@ function watch(
     ...(labelSelector === undefined ? {} : { labelSelector }),
   }
   return startReflector(client, scope, {
-    put: (object) => changed((objects) => void objects.set(keyOf(kind.kind, object), object)),
+    put: (object) => changed((objects) => void objects.set(keyOf(kind.kind, object), keep(object))),
     remove: (object) => changed((objects) => void objects.delete(keyOf(kind.kind, object))),
     changed: () => changed(),
   })

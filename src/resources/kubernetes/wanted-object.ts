@@ -59,3 +59,21 @@ export function writtenVersion(object: JsonObject): string {
     ? `${metadataText(object, 'uid') ?? ''}/${generation}`
     : (metadataText(object, 'resourceVersion') ?? '')
 }
+
+const IDENTITY = ['namespace', 'name', 'uid', 'generation', 'resourceVersion']
+
+/** Returns the part of an object that is compared, and its status: its content may be of any size, and anybody's. */
+export function withoutContent(object: JsonObject, [name]: readonly [string, string]): JsonObject {
+  const { metadata, status } = object
+  const identity = Object.entries(isJsonObject(metadata) ? metadata : {}).filter(([member]) =>
+    IDENTITY.includes(member),
+  )
+  const label = labelOf(object, name)
+  return {
+    metadata: {
+      ...Object.fromEntries(identity),
+      ...(label === undefined ? {} : { labels: { [name]: label } }),
+    },
+    ...(status === undefined ? {} : { status }),
+  }
+}

@@ -1,13 +1,14 @@
 // Runs an Envoy on this machine as the pod that Gatehouse describes for a Gateway would: with the files of its ConfigMap and
 // a token of its service account.
 
-import { mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parse } from 'yaml'
 import { type EnvoyChild, startEnvoy } from '../../../src/envoy/child.js'
 import type { JsonObject } from '../../../src/ir/json.js'
 import { envoyPath } from '../../support/envoy.js'
 import { eventually } from '../../support/eventually.js'
+import { writeToken } from '../../support/token-folder.js'
 import type { ApiClient } from './api-client.js'
 
 const quiet = { debug() {}, info() {}, warn() {}, error() {} }
@@ -25,17 +26,6 @@ export async function tokenFor(
     spec: { audiences: [audience] },
   })
   return (status as { readonly token: string }).token
-}
-
-/** Writes the token into the folder in the way of a kubelet: the link to the folder with the file is replaced. */
-export async function writeToken(folder: string, token: string): Promise<void> {
-  const version = `..${String(performance.now())}`
-  await mkdir(join(folder, version), { recursive: true })
-  await writeFile(join(folder, version, 'token'), token)
-  await symlink(version, join(folder, '..next'))
-  await rename(join(folder, '..next'), join(folder, '..data'))
-  await rm(join(folder, 'token'), { force: true })
-  await symlink('..data/token', join(folder, 'token'))
 }
 
 export interface CreatedEnvoyOptions {
