@@ -33,6 +33,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'tracing.ts': [],
   'decision-log.ts': ['log-limit', 'tracing'],
   'similar.ts': [],
+  'request-id.ts': [],
   'ending.ts': [],
   'turns.ts': ['ending'],
   'utf8.ts': ['turns'],
@@ -122,11 +123,12 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'oauth',
     'grpc',
     'turns',
+    'request-id',
     ...BASE,
   ],
 
   'extproc/encodings': ['result'],
-  'extproc/stream': ['ir', 'cel', 'oauth', 'grpc', 'ending', 'errors'],
+  'extproc/stream': ['ir', 'cel', 'oauth', 'grpc', 'ending', 'errors', 'request-id'],
   'extproc/relay': ['extproc/stream', 'oauth/relay', 'oauth', 'ir', 'remote', 'result'],
   'extproc/well-known': [
     ...[

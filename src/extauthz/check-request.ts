@@ -4,7 +4,8 @@
 import { TextMemo } from '../grpc/text-memo.js'
 import { type Range, WireReader } from '../grpc/wire-reader.js'
 import { ROUTE_CONTEXT_KEY } from '../ir/names.js'
-import type { HeaderNames } from './header-names.js'
+import { REQUEST_ID, returnedId } from '../request-id.js'
+import { HeaderNames } from './header-names.js'
 
 /** A message that is opened, but not read. */
 export interface CheckEnvelope {
@@ -238,4 +239,15 @@ function readSocketAddress(reader: WireReader, draft: { address: string; port: n
     if (field === 2) draft.address = reader.text()
     else if (field === 3) draft.port = reader.number()
     else reader.skip()
+}
+
+const ID_ALONE = new HeaderNames([REQUEST_ID])
+
+/** Returns the id of the request in an encoded CheckRequest; undefined: it has none, or is malformed. */
+export function requestIdIn(bytes: Buffer): string | undefined {
+  try {
+    return returnedId(readCheckRequest(openCheckRequest(bytes), ID_ALONE).headers.get(REQUEST_ID))
+  } catch {
+    return undefined
+  }
 }

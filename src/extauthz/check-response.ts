@@ -14,6 +14,7 @@ import {
   REASON_KEY,
   SEAL_HEADERS,
 } from '../ir/names.js'
+import { REQUEST_ID } from '../request-id.js'
 import type { CheckReply, Decision, Reason } from './decision.js'
 import type { RememberedToken } from './token-memory.js'
 import type { ValuesForEnvoy } from './values-for-envoy.js'
@@ -26,13 +27,17 @@ const OVERWRITE_IF_EXISTS_OR_ADD = 2
 /** Headers to which Envoy or Gatehouse gives a meaning; a client's copies are removed (decision 6). */
 const NEVER_FROM_CLIENTS = ['x-gatehouse-route', PARTIAL_BODY_HEADER, 'x-envoy-original-path']
 
-/** forwardToken: whether the backend gets Authorization; true without authentication. seal: as in AuthzEntry. */
+/**
+ * forwardToken: whether the backend gets Authorization; true without authentication. seal: as in AuthzEntry. requestId:
+ * returns what a denied client gets; undefined: nothing.
+ */
 export function encodeDecision(
   decision: Decision,
   forwardToken: boolean,
   seal?: string,
+  requestId?: () => string | undefined,
 ): Uint8Array {
-  if (decision.type === 'reply') return encodeReply(decision.reply, decision.reason)
+  if (decision.type === 'reply') return encodeReply(decision.reply, decision.reason, requestId?.())
   if (seal !== undefined)
     return encodeAllow(forwardToken, decision.token?.claims, { ...decision, seal })
   if (isOfOneRequest(decision)) return encodeAllow(forwardToken, decision.token?.claims, decision)
@@ -108,12 +113,13 @@ const ANONYMOUS_KEPT = new Uint8Array(encodeAllow(true))
 const ANONYMOUS_REMOVED = new Uint8Array(encodeAllow(false))
 
 /** status 1 { code 1 }, denied_response 2 { status 1 { code 1 }, headers 2, body 3 }, dynamic_metadata 4. */
-function encodeReply(reply: CheckReply, reason: Reason): Uint8Array {
+function encodeReply(reply: CheckReply, reason: Reason, requestId: string | undefined): Uint8Array {
   writer.begin()
   writeField(REASON_KEY, reason)
   writer.end(4, 0)
   const denied = writer.mark()
   writer.text(3, reply.body)
+  if (requestId !== undefined) writeHeader(REQUEST_ID, requestId)
   for (const [name, value] of reply.headers.toReversed()) writeHeader(name, value)
   writeCode(reply.status)
   writer.end(2, denied)

@@ -8,7 +8,7 @@ import { audited } from './audit.js'
 import type { CompiledEntry } from './authz-table.js'
 import { createBodyLine } from './body-line.js'
 import type { CheckCall, CheckContext, CheckOptions } from './check-context.js'
-import { type CheckEnvelope, openCheckRequest } from './check-request.js'
+import { type CheckEnvelope, openCheckRequest, requestIdIn } from './check-request.js'
 import { encodeDecision } from './check-response.js'
 import { traceCheck } from './check-span.js'
 import { decide } from './decide.js'
@@ -116,7 +116,9 @@ function finish(
   const { context, auditing, start } = asked
   const { options, limit } = context
   const decision = entry?.audit === undefined ? decided : audited(auditing, asked, entry, decided)
-  const bytes = encodeDecision(decision, entry?.jwt?.forwardToken ?? true, entry?.entry.seal)
+  const bytes = encodeDecision(decision, entry?.jwt?.forwardToken ?? true, entry?.entry.seal, () =>
+    requestIdIn(asked.bytes),
+  )
   try {
     record(options, decision, entry, (performance.now() - start) / 1000)
     if (entry === undefined) {

@@ -207,6 +207,21 @@ describe('a guarded route', () => {
   })
 })
 
+test('every answer of Gatehouse has a request id, by which its line is found', async () => {
+  const answers = [
+    await send(ORIGIN, '/mcp', { ...initialize, headers: { authorization: 'Basic YTpi' } }),
+    await send(ORIGIN, PRM, { method: 'PUT' }),
+    await send(ORIGIN, '/v1/chat/completions', { method: 'POST', body: '{' }),
+  ]
+  expect(answers.map(({ status }) => status)).toEqual([401, 405, 400])
+  for (const { headers, rawHeaders } of answers) {
+    const names = rawHeaders.filter((name) => name.toLowerCase() === 'x-request-id')
+    expect(names).toHaveLength(1)
+    const id = String(headers['x-request-id'])
+    await eventually(() => expect(gatehouse.log()).toContain(`"requestId":"${id}"`))
+  }
+})
+
 test('8,000 requests for a document over kept connections: none is 503', async () => {
   const agent = new Agent({ keepAlive: true, maxSockets: 40 })
   const statuses = await Promise.all(Array.from({ length: 8_000 }, () => documentStatus(agent)))

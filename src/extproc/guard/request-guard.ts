@@ -5,7 +5,7 @@ import type { Attributes } from '../../cel/attributes.js'
 import type { Ending } from '../../ending.js'
 import { ProcessingMode_BodySendMode as BodySendMode } from '../../grpc/generated/envoy/extensions/filters/http/ext_proc/v3/processing_mode_pb.js'
 import { type HeaderChange, sendBody, sendHeaders, sendTrailers } from '../stream/guard-messages.js'
-import { immediateResponse } from '../stream/immediate-response.js'
+import { immediateResponse, withRequestId } from '../stream/immediate-response.js'
 import type { BodyPart, HeadersPart } from '../stream/process-message.js'
 import { type FirstMessage, type ProcessorStream, UnexpectedMessage } from '../stream/processor.js'
 import type { GuardDeps } from '../webhook/ask-webhooks.js'
@@ -65,7 +65,7 @@ export function createRequestGuard(
     clearTimeout(timer)
     phase.become('refused')
     logRefusal(deps, { guard: form.guard, phase: 'request', attributes }, loggedReply(refused))
-    stream.send(immediateResponse(refused.reply))
+    stream.send(immediateResponse(withRequestId(refused.reply, attributes.request?.headers)))
   }
   const complete = async (held: HeldBody, hasTrailers: boolean): Promise<void> => {
     clearTimeout(timer)

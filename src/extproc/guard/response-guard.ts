@@ -4,6 +4,7 @@
 import type { Ending } from '../../ending.js'
 import { type Decoder, NO_BYTES } from '../encodings/decoder.js'
 import { sendHeaders } from '../stream/guard-messages.js'
+import { withRequestId } from '../stream/immediate-response.js'
 import type { BodyPart, Headers, HeadersPart } from '../stream/process-message.js'
 import type { ProcessorStream } from '../stream/processor.js'
 import { createOwnReply, OF_THE_BYTES, type OwnReply, sendReply } from '../stream/reply-output.js'
@@ -131,7 +132,7 @@ function createHeldReply(
     phase.become('refused')
     const attributes = request.attributes()
     logRefusal(deps, { guard, phase: 'response', attributes }, loggedReply(refused))
-    own.send(refused.reply, headers(), hasTrailers)
+    own.send(withRequestId(refused.reply, attributes.request?.headers), headers(), hasTrailers)
   }
   const refuseUnread = (problem: string): void =>
     refuse(unreadableReply(problem, request.attributes()))

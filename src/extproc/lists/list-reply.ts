@@ -9,7 +9,7 @@ import { inTurns, nextTurn, Pace } from '../../turns.js'
 import { decodeUtf8InTurns, encodeUtf8InTurns, joinInTurns } from '../../utf8.js'
 import { sendBody, sendHeaders, sendTrailers } from '../stream/guard-messages.js'
 import type { HeldBytes } from '../stream/held-bytes.js'
-import type { Reply } from '../stream/immediate-response.js'
+import { type Reply, withRequestId } from '../stream/immediate-response.js'
 import type { BodyPart, Headers } from '../stream/process-message.js'
 import type { ProcessorStream } from '../stream/processor.js'
 import { createOwnReply, OF_THE_BYTES, sendReply } from '../stream/reply-output.js'
@@ -51,6 +51,8 @@ export interface ListsDeps {
 
 /** The exchange that an answer belongs to. */
 export interface ListReplyContext {
+  /** Headers of the request. */
+  readonly asking: Headers
   readonly headers: Headers
   readonly caller: ListCaller
   readonly stream: ProcessorStream
@@ -95,6 +97,7 @@ const badGateway = (caller: ListCaller): Reply => ({
 
 /** Holds a JSON reply until it is complete, then filters it. */
 export function createJsonReply({
+  asking,
   headers,
   caller,
   stream,
@@ -113,7 +116,7 @@ export function createJsonReply({
   }
   const refuse = (problem: string, hasTrailers = false): void => {
     end('refused')
-    own.send(badGateway(caller), headers, hasTrailers)
+    own.send(withRequestId(badGateway(caller), asking), headers, hasTrailers)
     onWithheld({ reason: DETAILS, status: BAD_GATEWAY, problem })
   }
   const complete = async (hasTrailers: boolean): Promise<void> => {
@@ -189,7 +192,7 @@ export function createEventReply(context: ListReplyContext): ListReply {
     hold.release()
     const wasOpen = state === 'open'
     if (wasOpen) send(Buffer.from(`data: ${errorText(caller)}\n\n`), true, DETAILS)
-    else own.send(badGateway(caller), context.headers, hasTrailers)
+    else own.send(withRequestId(badGateway(caller), context.asking), context.headers, hasTrailers)
     state = 'over'
     context.onWithheld({ ...(wasOpen ? {} : { status: BAD_GATEWAY }), reason: DETAILS, problem })
   }

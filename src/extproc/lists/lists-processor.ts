@@ -65,7 +65,7 @@ export function createListsProcessor(
       reply =
         endOfStream || caller === undefined
           ? createPassing(stream, endOfStream)
-          : replyOf({ headers, caller, stream, deps, onWithheld })
+          : replyOf({ asking, headers, caller, stream, deps, onWithheld })
     },
     responseBody: (message) => reply?.body(message) ?? undefined,
     responseTrailers: () =>

@@ -8,6 +8,7 @@ import { looksLikeJson } from '../guard/error-body.js'
 import { createGuardedPhase, type GuardedPhase } from '../guard/guarded-phase.js'
 import { isSuccess, lengthOfReply, type ReplyFinding, TOO_LARGE } from '../guard/inspect-reply.js'
 import type { Aborted, Refused } from '../guard/inspection.js'
+import { withRequestId } from '../stream/immediate-response.js'
 import type { Headers } from '../stream/process-message.js'
 import type { ProcessorStream } from '../stream/processor.js'
 import { OF_THE_BYTES, type OwnReply, sendReply } from '../stream/reply-output.js'
@@ -50,7 +51,8 @@ export function createHeldMcpReply(
     // The status of an error is kept: clients begin a new session on 404.
     const status = Number(headers().get(':status')?.[0])
     const isKept = refused.reply.status === 200 && !isSuccess(headers())
-    own.send(isKept ? { ...refused.reply, status } : refused.reply, headers(), hasTrailers)
+    const reply = isKept ? { ...refused.reply, status } : refused.reply
+    own.send(withRequestId(reply, attributes.request?.headers), headers(), hasTrailers)
   }
   const refuseUnread = (problem: string): void => refuse(unreadableMcpReply(problem, answered()))
   const phase = createGuardedPhase('response', stream, deps, {

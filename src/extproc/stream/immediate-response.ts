@@ -2,6 +2,7 @@
 
 import { BackwardWriter } from '../../grpc/backward-writer.js'
 import type { JsonObject } from '../../ir/json.js'
+import { REQUEST_ID, returnedId } from '../../request-id.js'
 import { writeMutation } from './guard-messages.js'
 import { reasonIn, writeReason } from './refusal-metadata.js'
 
@@ -16,6 +17,15 @@ export interface Reply {
   readonly body: Uint8Array
   /** Response code details in Envoy's access log; no spaces. */
   readonly details: string
+}
+
+/** asked: the headers of the request. Returns the reply with the request's id. */
+export function withRequestId(
+  reply: Reply,
+  asked: { get(name: string): string | readonly string[] | undefined } | undefined,
+): Reply {
+  const id = returnedId(asked?.get(REQUEST_ID))
+  return id === undefined ? reply : { ...reply, headers: { ...reply.headers, [REQUEST_ID]: id } }
 }
 
 /** Builds a JSON reply. It is no-store unless headers say otherwise. */

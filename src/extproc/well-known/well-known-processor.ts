@@ -15,6 +15,7 @@ import {
   errorReply,
   immediateResponse,
   type Reply,
+  withRequestId,
 } from '../stream/immediate-response.js'
 import type { BodyPart, HeadersPart } from '../stream/process-message.js'
 import {
@@ -56,7 +57,7 @@ export function createWellKnownProcessor(
   }
   let head: HeadersPart | undefined
   const answer = (reply: Reply): void => {
-    stream.send(immediateResponse(reply))
+    stream.send(immediateResponse(withRequestId(reply, head?.headers)))
     try {
       if (deps.decisions && head) logAnswer(deps.decisions, entry, head, reply, deps.traceparent)
     } catch {
