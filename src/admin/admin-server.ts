@@ -8,18 +8,19 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { type AddressInfo, connect, isIP } from 'node:net'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import type { LazyJson } from '../ir/json.js'
+import type { Json, LazyJson } from '../ir/json.js'
 import type { Logger } from '../logger.js'
 import { formatAddress, isLoopback, type ServerAddress } from '../settings/values.js'
 import { nextTurn, runInTurns } from '../turns.js'
-import { jsonAnswer, type PageAnswer, textAnswer } from './answer.js'
-import { dumpText } from './dump-text.js'
+import { type PageAnswer, textAnswer } from './answer.js'
+import { dumpText, jsonText } from './dump-text.js'
 import { createExplainPage, type ExplainPage, type ExplainSource } from './explain-page.js'
 import { LiveUpdates } from './live-updates.js'
 import { readPageQuery } from './page/page-query.js'
 import { STYLE } from './page/page-style.js'
 import { pageSections, type PageState } from './page/page-view.js'
 import { statusDocument } from './page/status-document.js'
+import { endIdleConnections, Readers, TOO_MANY_READERS } from './readers.js'
 import type { StatusReport } from './status-report.js'
 import type { TokenFile } from './token-file.js'
 
@@ -44,6 +45,8 @@ export interface AdminOptions {
   readonly pages: 'probes' | 'all'
   /** Token required for all pages but the probes; absent: none. */
   readonly token?: TokenFile
+  /** How long a connection may stay without a byte in either direction; absent: half a minute. */
+  readonly patienceMs?: number
 }
 
 /** The running admin server. */
@@ -79,6 +82,9 @@ const PROBES: Pages = {
   },
 }
 
+/** Path of live updates, which bound their visitors themselves. */
+const LIVE = '/events'
+
 /** Pages for people: they show what is in resources. */
 const PRIVATE: Pages = {
   async '/'({ state, script, query }) {
@@ -90,8 +96,12 @@ const PRIVATE: Pages = {
       body: statusDocument(sections, view, script),
     }
   },
-  '/events': ({ live, query }) => live.answer(readPageQuery(query)),
-  '/status': ({ source }) => jsonAnswer(200, source.status()),
+  [LIVE]: ({ live, query }) => live.answer(readPageQuery(query)),
+  '/status': ({ source }) => ({
+    status: 200,
+    type: 'application/json',
+    body: jsonText(source.status() as unknown as Json),
+  }),
   '/config_dump': ({ source }) => ({
     status: 200,
     type: 'application/json',
@@ -131,10 +141,11 @@ export async function startAdminServer(options: AdminOptions): Promise<AdminServ
     }),
     state,
     live: new LiveUpdates({ state, logger }),
+    readers: new Readers(),
   }
   const policy = contentSecurityPolicy(script)
   const server = createServer((request, response) => {
-    answer(request, parts)
+    answer(request, response, parts)
       .catch((error: unknown) => {
         logger.error({ err: error, path: request.url }, 'an admin page failed')
         return textAnswer(500, 'internal error')
@@ -142,15 +153,21 @@ export async function startAdminServer(options: AdminOptions): Promise<AdminServ
       .then((reply) => send(request, response, reply, policy))
       .catch((error: unknown) => logger.warn({ err: error }, 'an admin answer was not sent'))
   })
+  endIdleConnections(server, options.patienceMs)
   await listen(server, address)
   return { address: boundAddress(server, address), close: () => close(server) }
 }
 
 interface AnswerParts extends AdminOptions, Omit<PageContext, 'query'> {
   readonly explain: ExplainPage
+  readonly readers: Readers
 }
 
-async function answer(request: IncomingMessage, parts: AnswerParts): Promise<PageAnswer> {
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  parts: AnswerParts,
+): Promise<PageAnswer> {
   const { pages, token, explain } = parts
   const [path = '/', query = ''] = (request.url ?? '/').split('?')
   const isExplain = pages === 'all' && path === EXPLAIN
@@ -167,6 +184,7 @@ async function answer(request: IncomingMessage, parts: AnswerParts): Promise<Pag
   if (token !== undefined && isPrivate) {
     if (!(await token.isGiven(request.headers.authorization))) return MISSING_TOKEN
   }
+  if (isPrivate && path !== LIVE && !parts.readers.admit(response)) return TOO_MANY_READERS
   return page === undefined ? explain(request, query) : page({ ...parts, query })
 }
 

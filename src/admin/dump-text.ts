@@ -1,5 +1,5 @@
-// Writes the config dump as redacted text, in pieces: with thousands of routes it is 70 MB, which would block the event
-// loop for seconds.
+// Writes JSON in pieces, the config dump redacted: with thousands of routes it is 70 MB, and the status is 8 MB, which
+// would block the event loop.
 
 import type { LazyJson, LazyJsonObject } from '../ir/json.js'
 import { shownMembers } from './redact.js'
@@ -7,14 +7,27 @@ import { shownMembers } from './redact.js'
 /** Least length of a piece, in characters: a millisecond or two of work. */
 const PIECE = 64 * 1024
 
+type Item = readonly [name: string | undefined, value: LazyJson]
+
 interface Output {
   text: string
+  readonly membersOf: (object: LazyJsonObject) => readonly Item[]
 }
 
-/** Yields the text that JSON.stringify(dump, null, 2) would return, with a final newline. */
-export function* dumpText(dump: LazyJson): Generator<string, void, undefined> {
-  const output: Output = { text: '' }
-  yield* write(output, dump, '\n')
+/** Yields the text that JSON.stringify(dump, null, 2) would return, redacted, with a final newline. */
+export const dumpText = (dump: LazyJson): Generator<string, void, undefined> =>
+  textOf(dump, shownMembers)
+
+/** Yields the same of JSON that has no secrets. */
+export const jsonText = (json: LazyJson): Generator<string, void, undefined> =>
+  textOf(json, Object.entries<LazyJson>)
+
+function* textOf(
+  json: LazyJson,
+  membersOf: Output['membersOf'],
+): Generator<string, void, undefined> {
+  const output: Output = { text: '', membersOf }
+  yield* write(output, json, '\n')
   yield `${output.text}\n`
 }
 
@@ -28,10 +41,8 @@ function* write(
   if (typeof json === 'function') yield* write(output, json, margin)
   else if (typeof json !== 'object' || json === null) output.text += JSON.stringify(json)
   else if (isList(json)) yield* writeItems(output, '[]', unnamed(json), margin)
-  else yield* writeItems(output, '{}', shownMembers(json), margin)
+  else yield* writeItems(output, '{}', output.membersOf(json), margin)
 }
-
-type Item = readonly [name: string | undefined, value: LazyJson]
 
 const unnamed = (list: readonly LazyJson[]): readonly Item[] =>
   list.map((value) => [undefined, value])

@@ -118,7 +118,9 @@ export function createResourceReport(): ReportResources {
     })
     for (const problem of broken.values())
       all.push({ ...problem.resource, conditions: shown([invalidCondition(problem.messages)]) })
-    return all.sort((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1))
+    // Each place is looked up once: a sort of thousands compares each a dozen times.
+    const placed = all.map((entry) => ({ place: orderOf(entry), entry }))
+    return placed.sort((a, b) => (a.place < b.place ? -1 : 1)).map(({ entry }) => entry)
   }
 }
 

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { dumpText } from '../../src/admin/dump-text.js'
+import { dumpText, jsonText } from '../../src/admin/dump-text.js'
 import type { Json, LazyJson } from '../../src/ir/json.js'
 
 const textOf = (dump: LazyJson): string => [...dumpText(dump)].join('')
@@ -24,6 +24,16 @@ test('is what JSON.stringify writes, whatever is in it', () => {
       expect(textOf(json)).toBe(`${JSON.stringify(json, null, 2)}\n`)
     }),
   )
+})
+
+test('of what has no secrets: nothing is redacted', () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), (value) => {
+      expect([...jsonText(value as LazyJson)].join('')).toBe(`${JSON.stringify(value, null, 2)}\n`)
+    }),
+  )
+  const one = { password: 'x' }
+  expect([...jsonText(one)].join('')).toBe(`${JSON.stringify(one, null, 2)}\n`)
 })
 
 test('leaves out what is undefined', () => {
