@@ -1,13 +1,14 @@
-// One call of a webhook, from the queue to the answer, as a bare handler of undici's dispatch().
+// One call of a webhook, from the queue to the answer.
 
-import type { Dispatcher } from 'undici'
 import { ByteCollector, joined } from '../byte-collector.js'
 import type { Ending } from '../ending.js'
 import type { Phase } from '../ir/proc-entry.js'
 import type { RemoteTarget } from '../ir/remote-target.js'
 import { err, ok, type Result } from '../result.js'
+import type { AnswerHead } from './answer-head.js'
 import { decodeBody } from './exchange.js'
 import { codeOf, RemoteError, type RemoteFailure } from './remote-failure.js'
+import type { CallDispatcher, CallHandler } from './webhook-connection.js'
 import { MOST_WAITING, type WebhookLine } from './webhook-line.js'
 
 /** A call of a webhook. */
@@ -49,32 +50,27 @@ export const CONNECTION_MS = 30_000
 const MAX_TIMER_MS = 2 ** 31 - 1
 
 /** Error codes of a kept connection that the server closed just before it was used. */
-const LOST = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'])
-
-/** Set by the connection when it gets the call. */
-export interface ConnectionUse {
-  wasKept: boolean
-}
+const LOST = new Set(['ECONNRESET', 'EPIPE'])
 
 /** A call in progress. */
-export class WebhookCall implements Dispatcher.DispatchHandler, ConnectionUse {
+export class WebhookCall implements CallHandler {
   wasKept = false
+  isRepeated = false
 
   private timer: NodeJS.Timeout | undefined
   private state: 'waiting' | 'calling' | 'ended' = 'waiting'
   private isSettled = false
-  private isRepeated = false
-  private controller: Dispatcher.DispatchController | undefined
+  private abort: ((reason: Error) => void) | undefined
   private status = 0
   private encoding = ''
   private readonly bytes = new ByteCollector()
   private leaveLine: (() => void) | undefined
 
-  /** dispatcher: called only when the call may start, because the webhook's endpoints may change while it waits. */
+  /** pool: called only when the call may start, because the webhook's endpoints may change while it waits. */
   constructor(
     private readonly call: PooledCall,
     private readonly line: WebhookLine,
-    private readonly dispatcher: () => Dispatcher,
+    private readonly pool: () => CallDispatcher,
     private readonly resolve: (result: CallResult) => void,
   ) {}
 
@@ -97,14 +93,7 @@ export class WebhookCall implements Dispatcher.DispatchHandler, ConnectionUse {
   private dispatch(): void {
     this.state = 'calling'
     if (this.call.timeoutMs === undefined) clearTimeout(this.timer)
-    const { method, path, headers, body } = this.call
-    // opaque: lets the connection find this call.
-    const options = { method, path, headers, body, opaque: this }
-    try {
-      this.dispatcher().dispatch(options, this)
-    } catch (error) {
-      this.fail(error)
-    }
+    this.pool().dispatch(this.call, this)
   }
 
   private readonly onAbort = (): void => this.stop({ type: 'aborted' })
@@ -113,7 +102,7 @@ export class WebhookCall implements Dispatcher.DispatchHandler, ConnectionUse {
   private stop(failure: RemoteFailure): void {
     this.settle(err(failure))
     if (this.state === 'waiting') this.leaveLine?.()
-    else this.controller?.abort(new RemoteError(failure))
+    else this.abort?.(new RemoteError(failure))
   }
 
   private settle(result: CallResult): void {
@@ -137,29 +126,26 @@ export class WebhookCall implements Dispatcher.DispatchHandler, ConnectionUse {
     this.end()
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.controller = controller
-    // The call ended while its connection was being made.
-    if (this.isSettled) controller.abort(new RemoteError({ type: 'aborted' }))
+  onStart(abort: (reason: Error) => void): boolean {
+    this.abort = abort
+    // The call may have ended while its connection was being made.
+    if (this.isSettled) this.end()
+    return !this.isSettled
   }
 
-  onResponseStart(
-    _controller: Dispatcher.DispatchController,
-    status: number,
-    headers: Readonly<Record<string, string | string[] | undefined>>,
-  ): void {
+  onHead({ status, encoding }: AnswerHead): void {
     this.status = status
-    this.encoding = String(headers['content-encoding'] ?? '')
+    this.encoding = encoding
     if (status >= 300 && status < 400) this.stop({ type: 'redirect', status })
   }
 
-  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+  onData(chunk: Buffer): void {
     const { maxBytes } = this.call
     if (this.bytes.size + chunk.length > maxBytes) this.stop({ type: 'too-large', maxBytes })
     else this.bytes.add(chunk)
   }
 
-  onResponseEnd(): void {
+  onEnd(): void {
     this.end()
     const body = joined(this.bytes.take())
     if (this.encoding === '') return this.settle(ok({ status: this.status, body }))
@@ -170,12 +156,12 @@ export class WebhookCall implements Dispatcher.DispatchHandler, ConnectionUse {
   }
 
   /** Repeats a call that a kept connection lost, but not one sent over a new connection (RFC 9110 section 9.2.2). */
-  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+  onError(error: unknown): void {
     const mayRepeat = this.wasKept && this.status === 0 && !this.isSettled && !this.isRepeated
     if (!mayRepeat || !LOST.has(codeOf(error))) return this.fail(error)
     this.isRepeated = true
     this.wasKept = false
-    this.controller = undefined
+    this.abort = undefined
     this.dispatch()
   }
 }

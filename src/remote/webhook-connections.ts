@@ -1,19 +1,21 @@
-// The kept connections to one webhook: an undici pool that connects by connectTarget() and tells each call whether its
-// connection was open before (decisions 22 and 30).
+// The kept connections to one webhook: opened by connectTarget() when none is idle, closed when idle for too long
+// (decisions 22 and 30).
 
-import { once } from 'node:events'
-import type { Socket } from 'node:net'
-import { Client, type Dispatcher, Pool } from 'undici'
 import type { RemoteTarget } from '../ir/remote-target.js'
 import { connectTarget } from './connect.js'
 import type { CallRemoteDeps } from './http-call.js'
-import { CONNECTION_MS, type ConnectionUse } from './webhook-call.js'
+import { RemoteError } from './remote-failure.js'
+import { CONNECTION_MS } from './webhook-call.js'
+import {
+  type CallDispatcher,
+  type CallHandler,
+  type SentRequest,
+  WebhookConnection,
+} from './webhook-connection.js'
 
 /** Where to connect, and within which limits. */
 export interface ConnectionLimits {
   readonly target: RemoteTarget
-  /** 0: no limit. */
-  readonly maxConnections: number
   /** How long an idle connection is kept, unless the server closes it before; 0: no limit. */
   readonly keepAliveSeconds: number
   /** Connect timeout in milliseconds. */
@@ -22,6 +24,8 @@ export interface ConnectionLimits {
 
 /** Longest timer of Node, in practice no limit. */
 const NO_LIMIT_MS = 2 ** 31 - 1
+/** How long before the server would close it a connection is given up. */
+const AHEAD_MS = 1_000
 
 /** The open connections to a webhook. */
 export interface OpenConnections {
@@ -29,88 +33,149 @@ export interface OpenConnections {
   trim(most: number): Promise<void>
 }
 
-/** A pool of connections. */
-export interface WebhookPool extends Pool, OpenConnections {}
+/** A pool of connections. The caller limits how many calls run at once, and so the connections. */
+export class WebhookPool implements OpenConnections, CallDispatcher {
+  private readonly open = new Set<WebhookConnection>()
+  /** The one used last is at the end, and is used next. */
+  private idle: WebhookConnection[] = []
+  private connecting = 0
+  private timer: NodeJS.Timeout | undefined
+  private timerAt = Infinity
+  private isClosing = false
+  /** Called when a connection has closed. */
+  private readonly onClosed = new Set<() => void>()
+  private readonly keepAliveMs: number
 
-/** Opens a pool. signal: aborts connection attempts. */
-export function openPool(
-  { target, maxConnections, keepAliveSeconds, timeoutMs = CONNECTION_MS }: ConnectionLimits,
-  deps: CallRemoteDeps,
-  signal: AbortSignal,
-): WebhookPool {
-  const keepAliveMs = keepAliveSeconds === 0 ? NO_LIMIT_MS : keepAliveSeconds * 1000
-  const connections = new Set<Connection>()
-  const pool = new Pool('http://webhook.invalid', {
-    factory: (origin, options) => {
-      const connection = new Connection(origin, options)
-      connections.add(connection)
-      return connection
-    },
-    connections: maxConnections === 0 ? null : maxConnections,
-    pipelining: 1,
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    keepAliveTimeout: keepAliveMs,
-    // The limit for servers that announce how long they keep connections (Keep-Alive: timeout=5).
-    keepAliveMaxTimeout: keepAliveMs,
-    connect: (_options, callback) => {
+  /** signal: aborts connection attempts. */
+  constructor(
+    private readonly limits: ConnectionLimits,
+    private readonly deps: CallRemoteDeps,
+    private readonly signal: AbortSignal,
+  ) {
+    const { keepAliveSeconds } = limits
+    this.keepAliveMs = keepAliveSeconds === 0 ? NO_LIMIT_MS : keepAliveSeconds * 1000
+  }
+
+  /** Sends a request over an idle connection or a new one. */
+  dispatch(request: SentRequest, handler: CallHandler): void {
+    if (handler.isRepeated) this.idle.pop()?.destroy()
+    const connection = handler.isRepeated ? undefined : this.takeIdle()
+    handler.wasKept = connection !== undefined
+    if (connection === undefined) return void this.connect(request, handler)
+    this.send(connection, request, handler)
+  }
+
+  trim(most: number): Promise<void> {
+    const surplus = Math.max(0, this.open.size - most)
+    const closed = this.idle.splice(0, surplus)
+    for (const connection of closed) connection.destroy()
+    return this.until(() => closed.every((connection) => !this.open.has(connection)))
+  }
+
+  /** Closes idle connections now and the others after their calls. Resolves when none is left. */
+  close(): Promise<void> {
+    this.isClosing = true
+    clearTimeout(this.timer)
+    for (const connection of this.idle.splice(0)) connection.destroy()
+    return this.until(() => this.open.size === 0 && this.connecting === 0)
+  }
+
+  /** Closes all connections now; calls under way fail. */
+  destroy(): Promise<void> {
+    for (const connection of this.open) connection.destroy()
+    return this.close()
+  }
+
+  private takeIdle(): WebhookConnection | undefined {
+    for (let next = this.idle.pop(); next !== undefined; next = this.idle.pop()) {
+      if (next.isOpen && next.expires > performance.now()) return next
+      next.destroy()
+    }
+    return undefined
+  }
+
+  private async connect(request: SentRequest, handler: CallHandler): Promise<void> {
+    const { target, timeoutMs = CONNECTION_MS } = this.limits
+    this.connecting += 1
+    try {
       // However long a call may take, a failing connection attempt must give way to the next.
-      const limit = AbortSignal.any([signal, AbortSignal.timeout(Math.min(timeoutMs, NO_LIMIT_MS))])
-      connectTarget(target, deps, { signal: limit, timeoutMs }).then(
-        (socket) => callback(null, socket),
-        (error: unknown) => callback(error as Error, null),
-      )
-    },
-  })
-  // The pool replaces a client that could not connect.
-  pool.on('connectionError', (_origin, targets) => {
-    for (const target of targets) connections.delete(target as Connection)
-  })
-  const trim = async (most: number): Promise<void> => {
-    const open = [...connections].filter(({ stats }) => stats.connected)
-    const idle = open.filter(({ stats }) => stats.running === 0)
-    await Promise.all(idle.slice(0, Math.max(0, open.length - most)).map((one) => one.disconnect()))
-  }
-  return Object.assign(pool, { trim })
-}
-
-/** The connector that a pool passes to its clients. */
-type Connector = (
-  options: object,
-  callback: (...outcome: [Error, null] | [null, Socket]) => void,
-) => void
-
-class Connection extends Client {
-  readonly #open: { socket?: Socket }
-
-  constructor(origin: ConstructorParameters<typeof Client>[0], options: Client.Options) {
-    const open: { socket?: Socket } = {}
-    const connect = options.connect as unknown as Connector
-    const remembering: Connector = (target, callback) =>
-      connect(target, (...outcome) => {
-        if (outcome[1] !== null) open.socket = outcome[1]
-        callback(...outcome)
+      const timeout = AbortSignal.timeout(Math.min(timeoutMs, NO_LIMIT_MS))
+      const signal = AbortSignal.any([this.signal, timeout])
+      const socket = await connectTarget(target, this.deps, { signal, timeoutMs })
+      const connection = new WebhookConnection(socket, {
+        idle: (which, serverKeepsMs) => this.onIdle(which, serverKeepsMs),
+        closed: (which) => this.onConnectionClosed(which),
       })
-    super(origin, { ...options, connect: remembering as unknown as Client.Options['connect'] })
-    this.#open = open
+      this.open.add(connection)
+      this.send(connection, request, handler)
+    } catch (error) {
+      handler.onError(error instanceof Error ? error : new RemoteError({ type: 'aborted' }))
+    } finally {
+      this.connecting -= 1
+      this.tellClosed()
+    }
   }
 
-  override dispatch(
-    options: Dispatcher.DispatchOptions,
-    handler: Dispatcher.DispatchHandler,
-  ): boolean {
-    const { opaque } = options as Dispatcher.RequestOptions<ConnectionUse>
-    // The pool passes a client one request at a time, and it connects for the first: an open connection is a kept one.
-    if (opaque) opaque.wasKept = this.stats.connected
-    return super.dispatch(options, handler)
+  private send(connection: WebhookConnection, request: SentRequest, handler: CallHandler): void {
+    try {
+      if (!connection.send(request, handler)) this.onIdle(connection, undefined)
+    } catch (error) {
+      this.onIdle(connection, undefined)
+      handler.onError(error)
+    }
   }
 
-  /** Closes the connection, which must be idle. The next call opens another one. */
-  async disconnect(): Promise<void> {
-    const { socket } = this.#open
-    if (socket === undefined || socket.destroyed) return
-    const closed = once(socket, 'close')
-    socket.destroy()
-    await closed
+  private onIdle(connection: WebhookConnection, serverKeepsMs: number | undefined): void {
+    const keptMs = Math.min(this.keepAliveMs, (serverKeepsMs ?? Infinity) - AHEAD_MS)
+    if (this.isClosing || keptMs <= 0) return connection.destroy()
+    connection.expires = performance.now() + keptMs
+    this.idle.push(connection)
+    if (connection.expires < this.timerAt) this.arm(connection.expires)
+  }
+
+  /** One timer for all connections, which is not set again at each call. */
+  private arm(at: number): void {
+    clearTimeout(this.timer)
+    this.timerAt = at
+    if (at === Infinity) return
+    const ms = Math.min(Math.max(1, Math.ceil(at - performance.now())), NO_LIMIT_MS)
+    this.timer = setTimeout(() => this.expire(), ms).unref()
+  }
+
+  private expire(): void {
+    const now = performance.now()
+    const kept: WebhookConnection[] = []
+    let next = Infinity
+    for (const connection of this.idle)
+      if (connection.expires <= now) connection.destroy()
+      else {
+        kept.push(connection)
+        next = Math.min(next, connection.expires)
+      }
+    this.idle = kept
+    this.arm(next)
+  }
+
+  private onConnectionClosed(connection: WebhookConnection): void {
+    this.open.delete(connection)
+    const at = this.idle.indexOf(connection)
+    if (at !== -1) this.idle.splice(at, 1)
+    this.tellClosed()
+  }
+
+  private tellClosed(): void {
+    for (const look of this.onClosed) look()
+  }
+
+  private until(holds: () => boolean): Promise<void> {
+    return new Promise((resolve) => {
+      const look = (): void => {
+        if (!holds()) return
+        this.onClosed.delete(look)
+        resolve()
+      }
+      this.onClosed.add(look)
+      look()
+    })
   }
 }

@@ -1,11 +1,11 @@
-// Calls guardrail webhooks over kept connections: one undici pool per backend and limits, bounded in number, time and
+// Calls guardrail webhooks over kept connections: one pool per backend and limits, bounded in number, time and
 // bytes, without redirects, to allowed addresses only (decisions 21, 22 and 30).
 
 import { setMaxListeners } from 'node:events'
 import type { RemoteTarget } from '../ir/remote-target.js'
 import type { CallRemoteDeps } from './http-call.js'
 import { type CallResult, type PooledCall, WebhookCall } from './webhook-call.js'
-import { type OpenConnections, openPool, type WebhookPool } from './webhook-connections.js'
+import { type OpenConnections, WebhookPool } from './webhook-connections.js'
 import { createLine, type WebhookLine } from './webhook-line.js'
 
 /** The connections to all webhooks. */
@@ -49,7 +49,7 @@ export function createWebhookPools(
     const connecting = new AbortController()
     // Each connection attempt adds a listener.
     setMaxListeners(0, connecting.signal)
-    return { target: call.target, pool: openPool(call, deps, connecting.signal), connecting }
+    return { target: call.target, pool: new WebhookPool(call, deps, connecting.signal), connecting }
   }
   const retire = ({ pool, connecting }: Connections, end: () => Promise<void>): void => {
     const ended = end()

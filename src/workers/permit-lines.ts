@@ -69,12 +69,9 @@ class PermitLine {
     })
   }
 
-  /**
-   * Ends a call after two turns of the event loop, when its connection can take the next one (undici waits one turn, in
-   * case the server closes it). Ending sooner would let the next call open another connection, beyond the permits.
-   */
+  /** Ends a call, whose connection can take the next one already. */
   leave(): void {
-    setImmediate(() => setImmediate(() => this.line.leave()))
+    this.line.leave()
   }
 
   grant(count: number): void {

@@ -193,6 +193,26 @@ test.each([
   await eventually(() => expect(sockets.size).toBe(0))
 })
 
+test.each([
+  ['in one piece with it', (socket: Socket) => socket.write(`${WHOLE}${WHOLE}`)],
+  [
+    'later',
+    (socket: Socket) => {
+      socket.write(WHOLE)
+      setImmediate(() => socket.write(WHOLE))
+    },
+  ],
+])('what follows an answer %s is not taken for the next answer', async (_name, answer) => {
+  const first = pools.call(call({ maxConnections: 1 }))
+  await arrived(1)
+  const [socket] = sockets
+  if (socket !== undefined) answer(socket)
+  expect(await first).toMatchObject({ ok: true, value: { status: 200 } })
+  await eventually(() => expect(sockets.size).toBe(0))
+  await served({ maxConnections: 1 })
+  expect(connections).toBe(2)
+})
+
 test('a connection that the server keeps no longer is not used again', async () => {
   await served({ keepAliveSeconds: 0 }, { connection: 'close' })
   await eventually(() => expect(sockets.size).toBe(0))
@@ -325,3 +345,6 @@ function timerOf(localPort: number): string | undefined {
   return row?.[5]?.slice(0, 2)
 }
 const KEEPALIVE = '02'
+
+/** An answer with its body. */
+const WHOLE = 'HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\na'
