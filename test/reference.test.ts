@@ -1,7 +1,7 @@
 // docs/reference.md and config/schema match the kinds' schemas. `npm run goldens` rewrites them.
 
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { dirname, join, relative, resolve } from 'node:path'
 import { Ajv } from 'ajv'
 import { format } from 'prettier'
 import { expect, test } from 'vitest'
@@ -51,6 +51,24 @@ test.each(KINDS.map(({ kind }) => kind))(
   },
 )
 
+/** Texts that have no bounds of their own and no list of values. */
+const FREE = [
+  'ProxyPolicy traffic.jwtAuthentication.mcp.resourceMetadata.resource',
+  'GatewayClass description',
+]
+
+test.each(KINDS.map(({ kind }) => kind))(
+  'every field of %s has its bounds or its values',
+  (kind) => {
+    const fields = fieldsOfKinds().get(kind) ?? []
+    const unbounded = fields.filter(({ type }) => type === 'string' || type === 'integer')
+    const named = unbounded.map(({ path }) => `${kind} ${path}`)
+    expect(named.filter((name) => !FREE.includes(name))).toEqual([])
+    const versions = new Set(fields.map(({ since }) => since))
+    expect([...versions].filter((since) => !['0.1.0', '0.2.0'].includes(since))).toEqual([])
+  },
+)
+
 const validate = new Ajv({ strict: false, allErrors: true }).compile(anyEditorSchema(API_GROUP))
 
 const documentsOf = (text: string): readonly unknown[] =>
@@ -59,9 +77,25 @@ const documentsOf = (text: string): readonly unknown[] =>
 const filesOf = (folder: string): readonly string[] =>
   readdirSync(join(ROOT, folder)).map((name) => `${folder}/${name}`)
 
-test.each(filesOf('config/examples'))('%s names its schema to editors', (path) => {
-  const [first] = readFileSync(join(ROOT, path), 'utf8').split('\n', 1)
-  expect(first).toBe('# yaml-language-server: $schema=../schema/any.json')
+/** Files of `config` with a resource that Gatehouse reads, which users copy and edit. */
+const exampleFiles = (): readonly string[] =>
+  (readdirSync(join(ROOT, 'config'), { recursive: true }) as string[])
+    .filter((name) => /\.ya?ml$/.test(name) && !name.startsWith('crd'))
+    .map((name) => `config/${name}`)
+    .filter((path) => documentsOf(readFileSync(join(ROOT, path), 'utf8')).some(isOfKind))
+
+const isOfKind = (document: unknown): boolean =>
+  KINDS.some(({ kind }) => (document as { kind?: unknown } | null)?.kind === kind)
+
+test('every example names its schema to editors', () => {
+  const files = exampleFiles()
+  expect(files).toEqual(expect.arrayContaining(['config/demo/policy.yaml']))
+  const schemas = files.map((path) => {
+    const [first = ''] = readFileSync(join(ROOT, path), 'utf8').split('\n', 1)
+    const [, schema] = /^# yaml-language-server: \$schema=(\S+)$/.exec(first) ?? []
+    return [path, schema && relative(ROOT, resolve(ROOT, dirname(path), schema))]
+  })
+  expect(schemas).toEqual(files.map((path) => [path, 'config/schema/any.json']))
 })
 
 test.each(['config/examples', 'config/demo'].flatMap(filesOf))('%s holds the schema', (path) => {

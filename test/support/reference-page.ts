@@ -110,7 +110,7 @@ function exampleOf(property: JsonObject): string {
 const isEmpty = (value: Json): boolean => typeof value === 'object'
 
 function typeOf(property: JsonObject): string {
-  const choices = property['enum'] as readonly Json[] | undefined
+  const choices = (property['enum'] ?? property['values']) as readonly Json[] | undefined
   if (choices !== undefined) return choices.map(code).join(', ')
   const { type } = property
   if (type === 'array') {
@@ -137,7 +137,7 @@ const bounded = (bounds: string, unit: string): string =>
 
 function range(least: Json | undefined, most: Json | undefined): string {
   const to = typeof most === 'number' && most < Number.MAX_SAFE_INTEGER ? most : undefined
-  if (to === undefined) return least === 1 ? 'at least one ' : ''
+  if (to === undefined) return least === 1 ? 'at least one ' : least === 0 ? 'at least 0 ' : ''
   return typeof least === 'number' && least > -Number.MAX_SAFE_INTEGER
     ? `${least} to ${to} `
     : `at most ${to} `

@@ -80,12 +80,14 @@ const without = (object: JsonObject, keys: readonly string[]): JsonObject =>
 
 /** Adapts a schema for editors: closes objects whose unknown fields are errors, and drops reference-only keywords. */
 function tidied(schema: JsonObject, isClosed: boolean): JsonObject {
-  const kept = without(schema, ['since', 'propertyNames', 'example'])
+  const kept = without(schema, ['since', 'propertyNames', 'example', 'values'])
   const isFixed = kept['properties'] !== undefined && kept['additionalProperties'] === undefined
   return {
     ...Object.fromEntries(
       Object.entries(kept).map(([key, value]) => [key, within(key, value, isClosed)]),
     ),
+    // Values that a condition reports if they are others, in kinds that the API server checks.
+    ...(schema['values'] !== undefined && { enum: schema['values'] }),
     ...(schema['example'] !== undefined && { examples: [schema['example']] }),
     ...(isClosed && isFixed && { additionalProperties: false }),
   }

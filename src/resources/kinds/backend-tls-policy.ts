@@ -53,11 +53,15 @@ export const backendTlsPolicySpec = unimplemented(
             'The server name that Envoy sends (SNI), and that the certificate must have unless subjectAltNames are given.',
           example: 'api.internal',
         }),
-        wellKnownCACertificates: z.string().optional().meta({
-          description:
-            'System: the authorities of the system that Envoy runs on. Either this or caCertificateRefs.',
-          example: 'System',
-        }),
+        wellKnownCACertificates: z
+          .string()
+          .optional()
+          .meta({
+            description:
+              'System: the authorities of the system that Envoy runs on. Either this or caCertificateRefs.',
+            values: ['System'],
+            example: 'System',
+          }),
         caCertificateRefs: z
           .array(
             z.object({

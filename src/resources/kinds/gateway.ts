@@ -14,10 +14,12 @@ const labelSelector = z.object({
     .array(
       z.object({
         key: z.string().min(1).meta({ description: 'Name of a label.', example: 'team' }),
-        // The API server also accepts other values.
-        operator: z
-          .string()
-          .meta({ description: 'In, NotIn, Exists or DoesNotExist.', example: 'In' }),
+        // The API server also accepts other values; a condition reports them.
+        operator: z.string().meta({
+          description: 'How the label is compared with values, or whether it exists.',
+          values: ['In', 'NotIn', 'Exists', 'DoesNotExist'],
+          example: 'In',
+        }),
         values: z
           .array(z.string())
           .default([])
