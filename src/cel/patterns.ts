@@ -3,6 +3,7 @@
 import { RE2JS } from '@bufbuild/re2'
 import { charge } from './budget.js'
 import { classSteps, namesProperty } from './class-steps.js'
+import { HeldValues } from './held-values.js'
 import { estimatedSize } from './pattern-size.js'
 import { CelLimitError } from './values.js'
 
@@ -30,24 +31,20 @@ const MAX_STATES = 1000
 const compiled = new Map<string, RE2JS>()
 
 /** Patterns that are in use. Those of other users cannot displace them, so no request has to compile them again. */
-const held = new Map<string, WeakRef<RE2JS>>()
-const unheld = new FinalizationRegistry<string>((pattern) => {
-  if (held.get(pattern)?.deref() === undefined) held.delete(pattern)
-})
+const held = new HeldValues<RE2JS>()
 
 /** Compiles a pattern that stays compiled for as long as the result is referenced. @throws as compilePattern. */
 export function holdPattern(pattern: string): RE2JS {
-  const known = held.get(pattern)?.deref()
+  const known = held.get(pattern)
   if (known !== undefined) return known
   const fresh = compiled.get(pattern) ?? compile(pattern)
-  held.set(pattern, new WeakRef(fresh))
-  unheld.register(fresh, pattern)
+  held.add(pattern, fresh)
   return fresh
 }
 
 /** @throws when the pattern is not RE2 syntax, or too large. */
 function compilePattern(pattern: string): RE2JS {
-  const known = held.get(pattern)?.deref() ?? compiled.get(pattern)
+  const known = held.get(pattern) ?? compiled.get(pattern)
   if (known !== undefined) return known
   const fresh = compile(pattern)
   if (compiled.size >= MAX_REMEMBERED) forgetOldest()

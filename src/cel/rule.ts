@@ -4,6 +4,7 @@ import { err, ok, type Result } from '../result.js'
 import type { Attributes } from './attributes.js'
 import { Budget } from './budget.js'
 import { compileExpression } from './compile.js'
+import { HeldValues } from './held-values.js'
 import { type CelProblem, celProblem } from './problem.js'
 import type { Reads } from './reads.js'
 
@@ -18,8 +19,19 @@ export interface Rule {
   evaluate(attributes: Attributes, budget?: Budget): Result<boolean, string>
 }
 
-/** Compiles a rule, which cannot use llmRequest: ext_authz sees no prompts. */
+/** Rules in use: the check of a policy and the tables compile a rule once, and so do policies of one template. */
+const inUse = new HeldValues<Rule>()
+
+/** Compiles a rule, which cannot use llmRequest: ext_authz sees no prompts. Equal sources share a rule. */
 export function compileRule(source: string): Result<Rule, CelProblem> {
+  const known = inUse.get(source)
+  if (known !== undefined) return ok(known)
+  const compiled = compileNew(source)
+  if (compiled.ok) inUse.add(source, compiled.value)
+  return compiled
+}
+
+function compileNew(source: string): Result<Rule, CelProblem> {
   const compiled = compileExpression(source, {
     llmRequest:
       'llmRequest is not available in authorization rules; expected jwt, request, source or mcp',
