@@ -11,7 +11,7 @@ import { mapEach, mapWork, type Work } from '../../turns.js'
 import { type Context, queryWork } from '../world/context.js'
 import { uniqueGateways } from '../world/world.js'
 import { heirsOf, type HeirsOfAll } from './heirs.js'
-import { type PlacedRelay, relaysOf } from './relay-hosts.js'
+import type { PlacedRelay } from './relay-hosts.js'
 import type { OrderedRoute } from './route-order.js'
 import { type TranslatedRoute, translateRoute } from './routes.js'
 import type { HttpRoute } from './rule-routes.js'
@@ -65,7 +65,7 @@ const pooled = (routes: readonly TranslatedRoute[]): RouteChunk => ({
   attached: attachedOf(routes),
   users: usersOf(routes),
   heirs: heirsOf(routes),
-  relays: routes.flatMap(({ scopes }) => relaysOf(scopes)),
+  relays: routes.flatMap(({ relays }) => relays),
 })
 
 function placedOf(translated: readonly TranslatedRoute[]): RouteChunk['placed'] {

@@ -13,6 +13,7 @@ import { statusOf } from '../world/conditions.js'
 import { type Context, query } from '../world/context.js'
 import { keyOf, uniqueGateways } from '../world/world.js'
 import { decidingInputs, translateMeshRoute } from './mesh-routes.js'
+import { type PlacedRelay, relaysOf } from './relay-hosts.js'
 import type { OrderedRoute } from './route-order.js'
 import { type Placement, type TranslatedParent, translateParents } from './route-parents.js'
 import { translateRule } from './route-rules.js'
@@ -42,6 +43,8 @@ export interface TranslatedRoute {
   /** Headers added to its CORS filters for MCP clients (decision 13a). */
   readonly corsAdded: readonly string[]
   readonly status: ResourceStatus
+  /** The relays that its policies ask for. */
+  readonly relays: readonly PlacedRelay[]
   /** Set for an HTTPRoute of a mesh with a policy, or that lacks a required one. */
   readonly mesh?: MeshRoute
 }
@@ -65,6 +68,7 @@ export const translateRoute = (context: Context, route: HttpRoute): TranslatedRo
     const common = {
       ...{ key: keyOf(route), route, scopes, gateways },
       listeners: attachedListeners(parents),
+      relays: relaysOf(scopes),
     }
     const translated =
       own.options.mesh === undefined
@@ -80,7 +84,7 @@ export const translateRoute = (context: Context, route: HttpRoute): TranslatedRo
     return settled({ ...translated, uses }, previous)
   })
 
-type Parts = Omit<TranslatedRoute, 'key' | 'route' | 'scopes' | 'gateways' | 'listeners'>
+type Parts = Omit<TranslatedRoute, 'key' | 'route' | 'scopes' | 'gateways' | 'listeners' | 'relays'>
 
 interface ScopedInputs {
   readonly scope: RouteScope
