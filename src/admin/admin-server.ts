@@ -26,7 +26,7 @@ import type { TokenFile } from './token-file.js'
 
 /** Source of the pages; each is queried anew for every request. */
 export interface AdminSource {
-  status(): StatusReport
+  status(): StatusReport | Promise<StatusReport>
   /** What the status page shows. address: of this server as bound. */
   page(address: string): Promise<PageState>
   readiness(): { readonly ready: boolean; readonly reasons: readonly string[] }
@@ -97,10 +97,10 @@ const PRIVATE: Pages = {
     }
   },
   [LIVE]: ({ live, query }) => live.answer(readPageQuery(query)),
-  '/status': ({ source }) => ({
+  '/status': async ({ source }) => ({
     status: 200,
     type: 'application/json',
-    body: jsonText(source.status() as unknown as Json),
+    body: jsonText((await source.status()) as unknown as Json),
   }),
   '/config_dump': ({ source }) => ({
     status: 200,

@@ -9,6 +9,7 @@ import {
   type ResourceStatus,
   staleConditions,
 } from '../ir/status.js'
+import { each, mapEach, type Work } from '../turns.js'
 import type { KindCount, PolicyCounts } from './state-gauges.js'
 
 /** Identity and source of a resource that was read. */
@@ -91,12 +92,12 @@ export interface StatusReport {
   readonly remote: readonly RemoteReport[]
 }
 
-/** Returns an entry for each resource and each undecodable document, sorted by kind, namespace, name and source. */
+/** Finds an entry for each resource and each undecodable document, sorted by kind, namespace, name and source. */
 export type ReportResources = (
   resources: readonly ReadResource[],
   statuses: readonly ResourceStatus[],
   problems: readonly ReadProblem[],
-) => readonly ReportedResource[]
+) => Work<readonly ReportedResource[]>
 
 /** Creates a report that keeps the entries of resources: they stay the same objects while nothing about them changes. */
 export function createResourceReport(): ReportResources {
@@ -104,10 +105,11 @@ export function createResourceReport(): ReportResources {
   const orderOf = memo(placeOf)
   const reportedWith = createMemoisedReport({})
   const openWith = createMemoisedReport({ open: true })
-  return (resources, statuses, problems) => {
-    const byIdentity = new Map(statuses.map((status) => [identity(status), status]))
+  return function* (resources, statuses, problems) {
+    const byIdentity = new Map<string, ResourceStatus>()
+    yield* each(statuses, (status) => void byIdentity.set(identity(status), status))
     const broken = groupProblems(problems)
-    const all = resources.map((resource): ReportedResource => {
+    const entryOf = (resource: ReadResource): ReportedResource => {
       const own = byIdentity.get(identity(resource)) ?? NOTHING
       const key = broken.size === 0 ? '' : documentKey(resource)
       const problem = broken.get(key)
@@ -115,12 +117,21 @@ export function createResourceReport(): ReportResources {
       if (problem !== undefined)
         return reported(resource, own, staleConditions(problem.messages, own.conditions))
       return (own.open === true ? openWith : reportedWith)(own.conditions)(resource)
-    })
-    for (const problem of broken.values())
-      all.push({ ...problem.resource, conditions: shown([invalidCondition(problem.messages)]) })
+    }
     // Each place is looked up once: a sort of thousands compares each a dozen times.
-    const placed = all.map((entry) => ({ place: orderOf(entry), entry }))
-    return placed.sort((a, b) => (a.place < b.place ? -1 : 1)).map(({ entry }) => entry)
+    const placed = [
+      ...(yield* mapEach(resources, (resource) => {
+        const entry = entryOf(resource)
+        return { place: orderOf(entry), entry }
+      })),
+    ]
+    yield* each(broken.values(), ({ resource, messages }) => {
+      const entry = { ...resource, conditions: shown([invalidCondition(messages)]) }
+      placed.push({ place: orderOf(entry), entry })
+    })
+    placed.sort((a, b) => (a.place < b.place ? -1 : 1))
+    yield
+    return placed.map(({ entry }) => entry)
   }
 }
 

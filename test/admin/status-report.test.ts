@@ -7,8 +7,11 @@ import {
   createResourceReport,
 } from '../../src/admin/status-report.js'
 import type { Condition } from '../../src/ir/status.js'
+import { atOnce } from '../../src/turns.js'
 
-const reportResources = createResourceReport()
+const reportWork = createResourceReport()
+
+const reportResources = (...read: Parameters<typeof reportWork>) => atOnce(reportWork(...read))
 
 const policy = {
   apiVersion: 'policy.gatehouse.dev/v1alpha1',
@@ -181,4 +184,16 @@ test('every policy is counted in one state', () => {
   expect(counts).toEqual({
     ...{ attached: 2, audited: 1, refused: 3, without_target: 1, pending: 3 },
   })
+})
+
+test('with thousands of resources, other tasks may run after each', () => {
+  const COUNT = 5_000
+  const resources = Array.from({ length: COUNT }, (_, index) => ({
+    ...{ apiVersion: 'v1', kind: 'HTTPRoute', namespace: 'default', name: `r-${String(index)}` },
+    source: 'routes.yaml:1',
+  }))
+  const work = reportWork(resources, [], [])
+  let steps = 0
+  while (work.next().done !== true) steps += 1
+  expect(steps).toBeGreaterThanOrEqual(COUNT)
 })

@@ -7,6 +7,7 @@ import type { StatusReport } from '../../admin/status-report.js'
 import type { RemoteStore } from '../../remote/remote-store.js'
 import type { Envoys } from '../../snapshot/envoys.js'
 import type { Publisher } from '../../snapshot/publisher.js'
+import { runInTurns } from '../../turns.js'
 import type { Pipeline } from '../pipeline/pipeline.js'
 import { createExplainer, type ExplainerParts } from './explainer.js'
 import { createPageSource, type PageParts } from './page-source.js'
@@ -35,23 +36,29 @@ export function createAdminSource(
     const reasons = obstacles()
     return { ready: reasons.length === 0, reasons }
   }
-  const status = (): StatusReport => ({
-    ...readiness(),
-    ...revision(publisher.current()?.revision, pipeline.state().failure),
-    resources: report(pipeline.state()),
-    envoys: envoys.report(),
-    remote: remoteReport(pipeline.state().translation?.wanted ?? [], remote.state(), now()),
-  })
+  const status = async (): Promise<StatusReport> => {
+    await runInTurns(report.prepare(pipeline.state()))
+    return {
+      ...readiness(),
+      ...revision(publisher.current()?.revision, pipeline.state().failure),
+      resources: report(pipeline.state()),
+      envoys: envoys.report(),
+      remote: remoteReport(pipeline.state().translation?.wanted ?? [], remote.state(), now()),
+    }
+  }
   return {
     readiness,
     explain: createExplainer(parts),
     status,
     page: createPageSource(parts, status),
     configDump: () => configDump(publisher.current(), envoys.report()),
-    metrics: async () => ({
-      contentType: metrics.contentType,
-      text: await metrics.text(await workers?.metrics()),
-    }),
+    metrics: async () => {
+      await runInTurns(report.prepare(pipeline.state()))
+      return {
+        contentType: metrics.contentType,
+        text: await metrics.text(await workers?.metrics()),
+      }
+    },
   }
 }
 

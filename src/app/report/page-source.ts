@@ -36,14 +36,14 @@ export interface PageParts {
 /** Returns a function that collects the content of the page. */
 export function createPageSource(
   parts: PageParts,
-  status: () => StatusReport,
+  status: () => Promise<StatusReport>,
 ): AdminSource['page'] {
   const { settings, publisher, recent, workers } = parts
   const routes = createRouteMap(parts)
   return async (address) => {
     const [mapped, others] = await Promise.all([routes(), workers?.decisions.ask()])
     return {
-      report: status(),
+      report: await status(),
       routes: mapped,
       ...(settings.decisionLog.refusals && {
         decisions: latestOf([recent.lines(), ...(others ?? [])]),

@@ -8,27 +8,37 @@ import type {
 } from '../../admin/status-report.js'
 import { createResourceReport, typeName } from '../../admin/status-report.js'
 import { concat } from '../../incremental/chunked-list.js'
-import { memo } from '../../incremental/memo.js'
+import { briefMemoWork, memo } from '../../incremental/memo.js'
 import type { Json, LazyJson } from '../../ir/json.js'
 import type { RemoteState, WantedDocument } from '../../ir/remote-target.js'
 import { problemLine } from '../../resources/decode/problem-line.js'
 import type { Resource, Resources } from '../../resources/kinds/resources.js'
 import type { Snapshot } from '../../snapshot/build-snapshot.js'
+import { atOnce, mapEach, type Work } from '../../turns.js'
 import { dumpXds } from '../../xds/translator/dump-xds.js'
 import type { PipelineState } from '../pipeline/pipeline.js'
 
 /** Returns the report on the resources of a state. */
-export type ResourcesReport = (state: PipelineState) => readonly ReportedResource[]
+export interface ResourcesReport {
+  (state: PipelineState): readonly ReportedResource[]
+  /** Builds the report in slices, so that it is there when it is asked for. */
+  prepare(state: PipelineState): Work<void>
+}
 
 /** Creates the report on the resources, which is built once for each state: several callers ask for it. */
 export function createResourcesReport(): ResourcesReport {
   const report = createResourceReport()
   const read = memo(readOf)
-  return memo(({ provider, translation }) =>
-    provider === undefined
-      ? []
-      : report(allOf(provider.resources).map(read), translation?.statuses ?? [], provider.problems),
-  )
+  const built = briefMemoWork(function* ({ provider, translation }: PipelineState) {
+    if (provider === undefined) return []
+    const resources = yield* mapEach(allOf(provider.resources), read)
+    return yield* report(resources, translation?.statuses ?? [], provider.problems)
+  })
+  return Object.assign((state: PipelineState) => atOnce(built(state)), {
+    *prepare(state: PipelineState): Work<void> {
+      yield* built(state)
+    },
+  })
 }
 
 const allOf = (resources: Resources): readonly Resource<unknown>[] =>
