@@ -5,6 +5,7 @@ export interface TracedCall {
   readonly method: string
   readonly toolName: string
   readonly promptName: string
+  readonly resourceUri: string
   readonly protocolVersion: string
 }
 
@@ -28,12 +29,22 @@ export function mcpSpanAttributes(
     'gen_ai.tool.name': tool,
     'gen_ai.operation.name': tool === undefined ? undefined : 'execute_tool',
     'gen_ai.prompt.name': only(calls.map(({ promptName }) => promptName)),
+    'mcp.resource.uri': only(calls.map(({ resourceUri }) => withoutQuery(resourceUri))),
   }
 }
+
+/** Query and fragment may hold secrets. */
+const withoutQuery = (uri: string): string => uri.split(/[?#]/, 1)[0] ?? ''
+
+/** Methods whose subject is a resource. */
+const OF_RESOURCES: ReadonlySet<string> = new Set([
+  ...['resources/read', 'resources/subscribe', 'resources/unsubscribe'],
+])
 
 /** Returns the call of a method that names its subject. */
 export const namedCall = (method: string, name: string, protocolVersion = ''): TracedCall => ({
   ...{ method, protocolVersion },
   toolName: method === 'tools/call' ? name : '',
   promptName: method === 'prompts/get' ? name : '',
+  resourceUri: OF_RESOURCES.has(method) ? name : '',
 })

@@ -128,6 +128,32 @@ test('an allowed call of a tool has the method and the tool, and no claims', asy
   expect(JSON.stringify(span)).not.toContain('hidden')
 })
 
+test('a read of a resource has its URI, without query and fragment', async () => {
+  const uri = 'https://pages.example/a?key=hidden#hidden'
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'resources/read', params: { uri } })
+  const expected = {
+    ...{ 'mcp.method.name': 'resources/read', 'mcp.resource.uri': 'https://pages.example/a' },
+  }
+  const read = await traced(
+    { authorization: { deny: ['mcp.resource.uri == "x"'], require: [], allow: [] } },
+    {
+      headers: [
+        ['content-type', 'application/json'],
+        ['content-length', String(body.length)],
+      ],
+      body,
+    },
+  )
+  const headers = [
+    ['mcp-method', 'resources/read'],
+    ['mcp-name', uri],
+  ] as const
+  for (const { span } of [read, await traced({}, { headers })]) {
+    expect(span?.attributes).toMatchObject(expected)
+    expect(JSON.stringify(span)).not.toContain('hidden')
+  }
+})
+
 test('without rules that read the body, the headers of MCP say what is called', async () => {
   const { span } = await traced(
     {},
