@@ -123,7 +123,7 @@ function verifyToken(
   digest: string,
   context: AuthenticationContext,
 ): Soon<Authentication> {
-  const jws = parseJws(text)
+  const jws = parseJws(text, jwt.headers)
   const claims = jws && readClaims(jws)
   context.recordStep?.({ step: 'token', header: jws && headerOf(jws), claims: claims?.json })
   if (jws === undefined) return { type: 'refused', fault: 'malformed-token' }

@@ -2,6 +2,7 @@
 
 import type { Reads } from '../cel/reads.js'
 import { differences } from '../incremental/diff.js'
+import { memo } from '../incremental/memo.js'
 import { type PersistentMap, persistentMap } from '../incremental/persistent-map.js'
 import type { AuthzEntry, JwtAuthentication, JwtProvider } from '../ir/authz-entry.js'
 import { PARTIAL_BODY_HEADER } from '../ir/names.js'
@@ -10,10 +11,23 @@ import { allRules, compileRules } from '../rules/compile-rules.js'
 import type { CompiledRules } from '../rules/judge.js'
 import { atOnce, mapWork, type Work } from '../turns.js'
 import { HeaderNames } from './header-names.js'
-import { compilePaths } from './path-check.js'
-import { type CompiledProvider, type CompiledProviders, countUses, providerOf } from './provider.js'
+import { JwsHeaders } from './jws.js'
+import { type CompiledPaths, compilePaths } from './path-check.js'
+import {
+  type CompiledProvider,
+  type CompiledProviders,
+  type ContentId,
+  countUses,
+  createContentId,
+} from './provider.js'
 import { DEFAULT_REMEMBERED_TOKENS } from './token-memory.js'
-import { type CompiledValues, compileExpressions, compileValues } from './values-for-envoy.js'
+import {
+  type CompiledValues,
+  compileExpressions,
+  type CompileOneValue,
+  compileOneValue,
+  compileValues,
+} from './values-for-envoy.js'
 
 /** Compiled entries by key. */
 export interface AuthzTable {
@@ -28,11 +42,20 @@ interface CompiledParts {
   readonly list: readonly AuthzEntry[]
   readonly entries: PersistentMap<CompiledEntry>
   readonly providers: CompiledProviders
+  readonly memos: Memos
+}
+
+/** Functions that keep their results from table to table. */
+interface Memos {
+  readonly contentId: ContentId
+  readonly headers: JwsHeaders
+  readonly compileOneValue: CompileOneValue
 }
 
 /** An entry of the model with its compiled keys and expressions. */
 export interface CompiledEntry {
   readonly entry: AuthzEntry
+  readonly paths: CompiledPaths
   readonly jwt?: CompiledJwt
   readonly rules?: CompiledRules
   /** Values sent to Envoy for allowed requests; absent: the route has none. */
@@ -53,6 +76,8 @@ export interface CompiledJwt {
   readonly mode: JwtAuthentication['mode']
   readonly forwardToken: boolean
   readonly providers: readonly CompiledProvider[]
+  /** Shared by all entries. */
+  readonly headers: JwsHeaders
 }
 
 /** Reuses previous entries that are the same objects, and providers of equal content with the tokens they remember. */
@@ -63,14 +88,19 @@ export function* authzTableWork(
 ): Work<AuthzTable> {
   const known = previous?.compiled
   const { removed, added } = differences(known?.list ?? [], list)
+  const memos = known?.memos ?? {
+    contentId: createContentId(),
+    headers: new JwsHeaders(),
+    compileOneValue: memo(compileOneValue),
+  }
   const providers = yield* countUses(
     known?.providers ?? persistentMap(),
     { removed: removed.flatMap(providersOf), added: added.flatMap(providersOf) },
-    rememberedTokens,
+    { contentId: memos.contentId, rememberedTokens },
   )
   const compiled = yield* mapWork(added, function* (entry) {
     yield
-    return [entry.key, yield* compileEntry(entry, providers)] as const
+    return [entry.key, yield* compileEntry(entry, { ...memos, providers })] as const
   })
   const entries = (known?.entries ?? persistentMap<CompiledEntry>()).with([
     ...removed.map(({ key }) => [key, undefined] as const),
@@ -79,7 +109,7 @@ export function* authzTableWork(
   return {
     get: (key) => entries.get(key),
     size: list.length,
-    compiled: { list, entries, providers },
+    compiled: { list, entries, providers, memos },
   }
 }
 
@@ -93,27 +123,32 @@ const providersOf = ({ jwt, audit }: AuthzEntry): readonly JwtProvider[] => [
   ...(audit?.jwt?.providers ?? []),
 ]
 
-function* compileEntry(entry: AuthzEntry, known: CompiledProviders): Work<CompiledEntry> {
+/** What entries are compiled with. */
+interface Known extends Memos {
+  readonly providers: CompiledProviders
+}
+
+function* compileEntry(entry: AuthzEntry, known: Known): Work<CompiledEntry> {
   const compiled = yield* compileOne(entry, known)
   if (entry.audit === undefined) return compiled
   const { key, route, paths } = entry
   return { ...compiled, audit: yield* compileOne({ key, route, paths, ...entry.audit }, known) }
 }
 
-function* compileOne(entry: AuthzEntry, known: CompiledProviders): Work<CompiledEntry> {
+function* compileOne(entry: AuthzEntry, known: Known): Work<CompiledEntry> {
   const providers = (entry.jwt?.providers ?? []).flatMap(
-    (provider) => providerOf(known, provider) ?? [],
+    (provider) => known.providers.get(known.contentId(provider))?.provider ?? [],
   )
-  yield* compilePaths(entry.paths)
+  const paths = yield* compilePaths(entry.paths)
   const rules = entry.authorization && (yield* compileRules(entry.authorization))
   const all = rules === undefined ? [] : allRules(rules)
   const readsMcp = all.some((rule) => rule.reads.roots.has('mcp'))
-  yield* compileExpressions(entry)
-  const values = compileValues(entry)
+  yield* compileExpressions(entry, known.compileOneValue)
+  const values = compileValues(entry, known.compileOneValue)
   const reads = [...all, ...(values?.all ?? [])].map((expression) => expression.reads)
   return {
-    entry,
-    ...(entry.jwt && { jwt: { ...entry.jwt, providers } }),
+    ...{ entry, paths },
+    ...(entry.jwt && { jwt: { ...entry.jwt, providers, headers: known.headers } }),
     ...(rules && { rules }),
     ...(values && { values }),
     broken: (rules === undefined && entry.authorization !== undefined) || values?.isBroken === true,

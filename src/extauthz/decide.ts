@@ -46,7 +46,7 @@ export function decide(
   if (entry.entry.lacksPolicy === true) return refuseWithoutPolicy
   const request = readCheckRequest(envelope, entry.headers)
   if (context.isAudit && isCut(request)) return refuseTooLarge
-  const fault = pathFault(request.path, entry.entry.paths)
+  const fault = pathFault(request.path, entry.paths)
   context.recordStep?.({ step: 'path', path: request.path, accepted: entry.entry.paths, fault })
   if (fault !== undefined) return refusePath(fault, isForMcp(entry))
   const isForeign = isForeignOrigin(entry.entry, request)

@@ -22,37 +22,43 @@ export interface VerificationKey {
   readonly kid?: string
   readonly algorithms: readonly SignatureAlgorithm[]
   readonly key: KeyObject
+  /** Whether its signatures are verified in another thread (isLarge()). */
+  readonly isLarge: boolean
 }
 
 /** header.payload.signature, each in base64url without padding; a payload may be empty. */
 const COMPACT = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]*)\.([A-Za-z0-9_-]+)$/
 
 /** undefined: not a compact JWS that could ever be accepted. */
-export function parseJws(token: string): Jws | undefined {
+export function parseJws(token: string, headers = new JwsHeaders()): Jws | undefined {
   const [, header = '', payload = '', signature = ''] = COMPACT.exec(token) ?? []
   if (signature === '' || !isCanonical(payload) || !isCanonical(signature)) return undefined
-  const fields = headerFields(header)
+  const fields = headers.fields(header)
   return fields && { token, payload: Buffer.from(payload, 'base64url'), ...fields }
 }
 
 type HeaderFields = Pick<Jws, 'algorithm' | 'kid' | 'type'>
 
-/** Parsed headers by their text: all tokens that a provider signs with one key have the same header. */
-const knownHeaders = new Map<string, HeaderFields>()
 const MAX_KNOWN_HEADERS = 64
 const MAX_KNOWN_LENGTH = 512
 
-function headerFields(header: string): HeaderFields | undefined {
-  const known = knownHeaders.get(header)
-  if (known !== undefined) return known
-  if (!isCanonical(header)) return undefined
-  const parsed = parseObject(decodeUtf8(Buffer.from(header, 'base64url')))
-  const fields = parsed && readHeader(parsed)
-  if (fields === undefined || header.length > MAX_KNOWN_LENGTH) return fields
-  if (knownHeaders.size === MAX_KNOWN_HEADERS) knownHeaders.clear()
-  // Copied, as a substring would keep the whole token in memory.
-  knownHeaders.set(Buffer.from(header, 'latin1').toString('latin1'), fields)
-  return fields
+/** Parsed headers by their text: all tokens that a provider signs with one key have the same header. */
+export class JwsHeaders {
+  readonly #known = new Map<string, HeaderFields>()
+
+  /** undefined: the header of no token that could ever be accepted. */
+  fields(header: string): HeaderFields | undefined {
+    const known = this.#known.get(header)
+    if (known !== undefined) return known
+    if (!isCanonical(header)) return undefined
+    const parsed = parseObject(decodeUtf8(Buffer.from(header, 'base64url')))
+    const fields = parsed && readHeader(parsed)
+    if (fields === undefined || header.length > MAX_KNOWN_LENGTH) return fields
+    if (this.#known.size === MAX_KNOWN_HEADERS) this.#known.clear()
+    // Copied, as a substring would keep the whole token in memory.
+    this.#known.set(Buffer.from(header, 'latin1').toString('latin1'), fields)
+    return fields
+  }
 }
 
 /**
@@ -132,7 +138,7 @@ export function verifyJws(jws: Jws, verification: VerificationKey): boolean | Pr
   const signature = Buffer.from(jws.token.slice(end + 1), 'base64url')
   const key = withParameters(algorithm, verification.key)
   const digest = DIGESTS[algorithm]
-  if (isLarge(verification.key)) return verifyInThread(digest, signed, key, signature)
+  if (verification.isLarge) return verifyInThread(digest, signed, key, signature)
   try {
     return verify(digest, signed, key, signature)
   } catch {
@@ -140,16 +146,9 @@ export function verifyJws(jws: Jws, verification: VerificationKey): boolean | Pr
   }
 }
 
-/** Cached, since Node asks OpenSSL for the details of a key each time. */
-const largeKeys = new WeakMap<KeyObject, boolean>()
-
-function isLarge(key: KeyObject): boolean {
-  const known = largeKeys.get(key)
-  if (known !== undefined) return known
-  const isOne = (key.asymmetricKeyDetails?.modulusLength ?? 0) > MAX_BITS_IN_PLACE
-  largeKeys.set(key, isOne)
-  return isOne
-}
+/** Whether a signature of the key is verified in another thread. Node asks OpenSSL for the key's details each time. */
+export const isLarge = (key: KeyObject): boolean =>
+  (key.asymmetricKeyDetails?.modulusLength ?? 0) > MAX_BITS_IN_PLACE
 
 const verifyInThread = (
   digest: Digest | null,

@@ -2,7 +2,6 @@
 
 import { Budget, spending } from '../cel/budget.js'
 import { holdPattern, matchesCompiled, wholePattern } from '../cel/patterns.js'
-import { memo } from '../incremental/memo.js'
 import type { PathMatch } from '../ir/route.js'
 import type { Work } from '../turns.js'
 
@@ -10,30 +9,43 @@ import type { Work } from '../turns.js'
 export type PathFault = 'path-trick' | 'path-mismatch'
 
 /** path: with or without a query. undefined: the path is acceptable. */
-export function pathFault(path: string, matches: readonly PathMatch[]): PathFault | undefined {
+export function pathFault(path: string, paths: CompiledPaths): PathFault | undefined {
   const queryAt = path.search(/[?#]/)
   const plain = queryAt === -1 ? path : path.slice(0, queryAt)
   if (isTrick(plain)) return 'path-trick'
-  return isOneOf(plain, matches) ? undefined : 'path-mismatch'
+  return isOneOf(plain, paths) ? undefined : 'path-mismatch'
 }
 
+/** The paths of an entry. */
+export interface CompiledPaths {
+  /** Without regular expressions. */
+  readonly plain: readonly PathMatch[]
+  readonly patterns: readonly CompiledPattern[]
+}
+
+type CompiledPattern = ReturnType<typeof holdPattern>
+
 /** Compiles the patterns of an entry's paths, so that no request waits for it. */
-export function* compilePaths(matches: readonly PathMatch[]): Work<void> {
+export function* compilePaths(matches: readonly PathMatch[]): Work<CompiledPaths> {
+  const plain = matches.filter(({ type }) => type !== 'RegularExpression')
+  const patterns: CompiledPattern[] = []
   for (const match of matches) {
     if (match.type !== 'RegularExpression') continue
-    patternOf(match)
+    const pattern = patternOf(match)
+    if (pattern !== undefined) patterns.push(pattern)
     yield
   }
+  return { plain, patterns }
 }
 
 /** undefined: not a pattern, which the translation rejects. */
-const patternOf = memo(({ value }: PathMatch) => {
+function patternOf({ value }: PathMatch): CompiledPattern | undefined {
   try {
     return holdPattern(wholePattern(value))
   } catch {
     return undefined
   }
-})
+}
 
 /**
  * Matches what servers interpret differently: parameters after a semicolon, backslashes, empty segments, control
@@ -43,26 +55,18 @@ const TRICK = /[;\\\u0000-\u0020\u007f]|\/\/|%(?:2f|5c|00)|\/(?:\.|%2e){1,2}(?:\
 
 const isTrick = (path: string): boolean => !path.startsWith('/') || TRICK.test(path)
 
-function isOneOf(path: string, matches: readonly PathMatch[]): boolean {
-  if (matches.some((match) => isBelow(path, match))) return true
-  const patterns = matches.filter(({ type }) => type === 'RegularExpression')
-  return patterns.length > 0 && isMatched(path, patterns)
-}
+const isOneOf = (path: string, { plain, patterns }: CompiledPaths): boolean =>
+  plain.some((match) => isBelow(path, match)) || (patterns.length > 0 && isMatched(path, patterns))
 
 function isBelow(path: string, match: PathMatch): boolean {
-  if (match.type === 'RegularExpression') return false
   if (path === match.value || (match.type === 'PathPrefix' && match.value === '/')) return true
   return match.type === 'PathPrefix' && path.startsWith(`${match.value}/`)
 }
 
 /** Within one budget for all patterns, as the path is the client's: one that takes longer does not match. */
-function isMatched(path: string, matches: readonly PathMatch[]): boolean {
-  const matched = (match: PathMatch): boolean => {
-    const pattern = patternOf(match)
-    return pattern !== undefined && matchesCompiled(path, pattern)
-  }
+function isMatched(path: string, patterns: readonly CompiledPattern[]): boolean {
   try {
-    return spending(new Budget(), () => matches.some(matched))
+    return spending(new Budget(), () => patterns.some((each) => matchesCompiled(path, each)))
   } catch {
     return false
   }

@@ -9,7 +9,7 @@ import type { JsonObject } from '../ir/json.js'
 import { describeKeySet, type UsableKey } from '../oauth/key-set.js'
 import { each, type Work } from '../turns.js'
 import type { ClaimsRules } from './claims.js'
-import type { VerificationKey } from './jws.js'
+import { isLarge, type VerificationKey } from './jws.js'
 import { TokenMemory } from './token-memory.js'
 
 /** An identity provider with its imported keys. */
@@ -29,17 +29,29 @@ export type CompiledProviders = PersistentMap<{
   readonly uses: number
 }>
 
-/** Returns the compiled form of a provider; undefined: it is not among them. */
-export const providerOf = (
-  providers: CompiledProviders,
-  provider: JwtProvider,
-): CompiledProvider | undefined => providers.get(contentId(provider))?.provider
+/** Returns the text that identifies the content of a provider. */
+export type ContentId = (provider: JwtProvider) => string
+
+/** Creates a function that reads each provider and key set once: both stay the same objects until they change. */
+export function createContentId(): ContentId {
+  const keySetHash = memo((jwks: JsonObject) => hash('sha256', JSON.stringify(jwks)))
+  return memo(({ issuer, audiences, keySet }) => {
+    const keys = keySet.state === 'available' ? keySetHash(keySet.jwks) : null
+    return JSON.stringify([issuer, audiences, keySet.source, keys])
+  })
+}
+
+/** What providers are compiled with. */
+interface CompilesProviders {
+  readonly contentId: ContentId
+  readonly rememberedTokens: number
+}
 
 /** Returns known with the uses of removed and added providers counted. */
 export function* countUses(
   known: CompiledProviders,
   { removed, added }: Differences<JwtProvider>,
-  rememberedTokens: number,
+  { contentId, rememberedTokens }: CompilesProviders,
 ): Work<CompiledProviders> {
   const changes = new Map<string, { readonly provider: CompiledProvider; readonly uses: number }>()
   const count = (named: JwtProvider, more: number): void => {
@@ -78,17 +90,8 @@ function importKey(usable: UsableKey): readonly VerificationKey[] {
   try {
     const key = createPublicKey({ key: { ...usable.jwk }, format: 'jwk' })
     const kid = usable.kid === undefined ? {} : { kid: usable.kid }
-    return [{ ...kid, algorithms: usable.algorithms, key }]
+    return [{ ...kid, algorithms: usable.algorithms, key, isLarge: isLarge(key) }]
   } catch {
     return []
   }
 }
-
-/** Computed once per key set, which stays the same object until another one is fetched. */
-const keySetHash = memo((jwks: JsonObject) => hash('sha256', JSON.stringify(jwks)))
-
-/** Computed once per provider, which stays the same object while its policy does not change. */
-const contentId = memo(({ issuer, audiences, keySet }: JwtProvider): string => {
-  const keys = keySet.state === 'available' ? keySetHash(keySet.jwks) : null
-  return JSON.stringify([issuer, audiences, keySet.source, keys])
-})

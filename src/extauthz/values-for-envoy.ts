@@ -5,7 +5,6 @@ import { hash } from 'node:crypto'
 import type { Attributes } from '../cel/attributes.js'
 import type { Budget } from '../cel/budget.js'
 import { compileValue, RULE_VARIABLES, type ValueExpression } from '../cel/value.js'
-import { memo } from '../incremental/memo.js'
 import type { AuthzEntry } from '../ir/authz-entry.js'
 import { limitName } from '../ir/names.js'
 import type { HeaderExpression, LimitKey } from '../ir/transformation.js'
@@ -46,14 +45,22 @@ export interface ValuesForEnvoy {
   readonly responseSet: readonly Field[]
 }
 
-const compiledOf = memo(({ expression }: HeaderExpression | LimitKey) =>
-  compileValue(expression, RULE_VARIABLES),
-)
+/** A function that compiles the expression of a value. A table passes a memoised one, as many routes share values. */
+export type CompileOneValue = (
+  value: HeaderExpression | LimitKey,
+) => ReturnType<typeof compileValue>
+
+/** Compiles it anew. */
+export const compileOneValue: CompileOneValue = ({ expression }) =>
+  compileValue(expression, RULE_VARIABLES)
 
 type WithValues = Pick<AuthzEntry, 'limitKeys' | 'transformation'>
 
-/** Compiles the expressions one by one, so that compileValues() need not do it at once. */
-export function* compileExpressions({ limitKeys = [], transformation }: WithValues): Work<void> {
+/** Compiles the expressions one by one, so that compileValues() finds them compiled. */
+export function* compileExpressions(
+  { limitKeys = [], transformation }: WithValues,
+  compiledOf: CompileOneValue,
+): Work<void> {
   const { request, response } = transformation ?? NOTHING
   for (const one of [...limitKeys, ...request.set, ...request.add, ...response.set]) {
     compiledOf(one)
@@ -62,10 +69,10 @@ export function* compileExpressions({ limitKeys = [], transformation }: WithValu
 }
 
 /** undefined: the route has neither limit keys nor a transformation. */
-export function compileValues({
-  limitKeys = [],
-  transformation,
-}: WithValues): CompiledValues | undefined {
+export function compileValues(
+  { limitKeys = [], transformation }: WithValues,
+  compiledOf = compileOneValue,
+): CompiledValues | undefined {
   if (limitKeys.length === 0 && transformation === undefined) return undefined
   const { request, response } = transformation ?? NOTHING
   let isBroken = false

@@ -1,6 +1,7 @@
 // Compiles the ext_proc part of the model into a table that streams look up by the key that Envoy sends.
 
 import { differences } from '../incremental/diff.js'
+import { memo } from '../incremental/memo.js'
 import { type PersistentMap, persistentMap } from '../incremental/persistent-map.js'
 import type { Authorization } from '../ir/authorization.js'
 import type {
@@ -21,6 +22,8 @@ import {
   compileExpressions,
   compileGuard,
   compileGuardAudit,
+  type CompileHeader,
+  compileHeader,
   compileWebhooks,
   type Guard,
   type GuardAudit,
@@ -38,37 +41,39 @@ export interface ProcTable {
   readonly compiled: {
     readonly list: readonly ProcEntry[]
     readonly entries: PersistentMap<CompiledProcEntry>
+    readonly compileHeader: CompileHeader
   }
 }
 
 /** previous: its compiled entries are reused for identical objects. */
 export function* procTableWork(list: readonly ProcEntry[], previous?: ProcTable): Work<ProcTable> {
   const known = previous?.compiled
+  const compiledOf = known?.compileHeader ?? memo(compileHeader)
   const { removed, added } = differences(known?.list ?? [], list)
   const compiled = yield* mapWork(added, function* (entry) {
     yield
-    return [entry.key, yield* compile(entry)] as const
+    return [entry.key, yield* compile(entry, compiledOf)] as const
   })
   const entries = (known?.entries ?? persistentMap<CompiledProcEntry>()).with([
     ...removed.map(({ key }) => [key, undefined] as const),
     ...compiled,
   ])
-  return { get: (key) => entries.get(key), compiled: { list, entries } }
+  return { get: (key) => entries.get(key), compiled: { list, entries, compileHeader: compiledOf } }
 }
 
-function* compile(entry: ProcEntry): Work<CompiledProcEntry> {
-  if ('request' in entry) yield* compileExpressions(entry)
+function* compile(entry: ProcEntry, compiledOf: CompileHeader): Work<CompiledProcEntry> {
+  if ('request' in entry) yield* compileExpressions(entry, compiledOf)
   switch (entry.type) {
     case 'guard':
-      return compileGuard(entry)
+      return compileGuard(entry, compiledOf)
     case 'guard-audit':
-      return compileGuardAudit(entry)
+      return compileGuardAudit(entry, compiledOf)
     case 'lists':
       return yield* compileLists(entry)
     case 'mcp-guard':
-      return yield* compileMcpGuard(entry)
+      return yield* compileMcpGuard(entry, compiledOf)
     case 'mcp-guard-audit':
-      return yield* compileMcpGuardAudit(entry)
+      return yield* compileMcpGuardAudit(entry, compiledOf)
     case 'well-known':
       return entry
   }
@@ -81,21 +86,20 @@ function* compileLists({ route, policy, authorization }: ListsEntry): Work<Compi
 }
 
 /** Throws as compileLists() and compileGuard() do. */
-function* compileMcpGuard(entry: McpGuardEntry): Work<McpGuard> {
+function* compileMcpGuard(entry: McpGuardEntry, compiledOf: CompileHeader): Work<McpGuard> {
   const rules = entry.authorization && (yield* compileListRules(entry.authorization))
-  const webhooks = compileWebhooks(entry, 'mcp.guard')
+  const webhooks = compileWebhooks(entry, 'mcp.guard', compiledOf)
   return { type: 'mcp-guard', route: entry.route, ...webhooks, ...(rules && { rules }) }
 }
 
 /** Throws as compileMcpGuard() does. */
-function* compileMcpGuardAudit({
-  type,
-  route,
-  authorization,
-  ...webhooks
-}: McpGuardAuditEntry): Work<McpGuardAudit> {
+function* compileMcpGuardAudit(
+  { type, route, authorization, ...webhooks }: McpGuardAuditEntry,
+  compiledOf: CompileHeader,
+): Work<McpGuardAudit> {
   const rules = authorization && (yield* compileListRules(authorization))
-  return { type, route, ...compileAudited(webhooks, 'mcp.guard'), ...(rules && { rules }) }
+  const audited = compileAudited(webhooks, 'mcp.guard', compiledOf)
+  return { type, route, ...audited, ...(rules && { rules }) }
 }
 
 function* compileListRules(authorization: Authorization): Work<CompiledRules> {

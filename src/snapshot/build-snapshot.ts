@@ -8,8 +8,8 @@ import { atOnce, type Work } from '../turns.js'
 import type { XdsSnapshot } from '../xds/server/snapshot-cache.js'
 import { XdsBuilder } from '../xds/translator/build-xds.js'
 import type { XdsByNode, XdsOptions } from '../xds/translator/xds-resources.js'
-import { groupXds } from './group-xds.js'
-import { revisionOf } from './revision.js'
+import { createGroupXds, type GroupXds } from './group-xds.js'
+import { createRevisionOf, type RevisionOf } from './revision.js'
 
 /** Everything that is published together. */
 export interface Snapshot {
@@ -18,12 +18,19 @@ export interface Snapshot {
   readonly ir: Ir
   /** The translated resources, for the config dump. */
   readonly resources: XdsByNode
-  /** The builder of the resources, which reuses unchanged parts for the next snapshot. */
-  readonly xdsBuilder: XdsBuilder
+  /** What it was built with, which reuses unchanged parts for the next snapshot. */
+  readonly builders: Builders
   /** The resources in the form that the ADS server needs. */
   readonly xds: XdsSnapshot
   readonly authzTable: AuthzTable
   readonly procTable: ProcTable
+}
+
+/** Parts of the build that keep results from snapshot to snapshot. */
+interface Builders {
+  readonly revisionOf: RevisionOf
+  readonly xds: XdsBuilder
+  readonly groupXds: GroupXds
 }
 
 /** Returns previous itself for an equal Ir. Throws (in XdsBuilder) on a bug in the translation. */
@@ -33,23 +40,29 @@ export function* snapshotWork(
   previous?: Snapshot,
   rememberedTokens?: number,
 ): Work<Snapshot> {
-  const revision = yield* revisionOf(ir)
+  const builders = buildersFor(options, previous)
+  const revision = yield* builders.revisionOf(ir)
   if (revision === previous?.revision) return previous
   const authzTable = yield* authzTableWork(ir.authz, previous?.authzTable, rememberedTokens)
-  const xdsBuilder = builderFor(options, previous)
-  const resources = yield* xdsBuilder.build(ir)
+  const resources = yield* builders.xds.build(ir)
   const isSame = resources === previous?.resources
-  const xds = isSame ? previous.xds : yield* groupXds(resources, previous?.xds)
+  const xds = isSame ? previous.xds : yield* builders.groupXds(resources, previous?.xds)
   const procTable = yield* procTableWork(ir.proc, previous?.procTable)
-  return { revision, ir, resources, xdsBuilder, xds, authzTable, procTable }
+  return { revision, ir, resources, builders, xds, authzTable, procTable }
 }
 
 /** Like snapshotWork(), at once. */
 export const buildSnapshot = (...inputs: Parameters<typeof snapshotWork>): Snapshot =>
   atOnce(snapshotWork(...inputs))
 
-function builderFor(options: XdsOptions, previous: Snapshot | undefined): XdsBuilder {
-  const known = previous?.xdsBuilder
-  const isFit = known !== undefined && JSON.stringify(known.options) === JSON.stringify(options)
-  return isFit ? known : new XdsBuilder(options)
+function buildersFor(options: XdsOptions, previous: Snapshot | undefined): Builders {
+  const known = previous?.builders
+  if (known === undefined)
+    return {
+      revisionOf: createRevisionOf(),
+      xds: new XdsBuilder(options),
+      groupXds: createGroupXds(),
+    }
+  const isFit = JSON.stringify(known.xds.options) === JSON.stringify(options)
+  return isFit ? known : { ...known, xds: new XdsBuilder(options) }
 }

@@ -17,13 +17,30 @@ import {
 import type { GatewaySnapshot, NodeSnapshot, XdsSnapshot } from '../xds/server/snapshot-cache.js'
 import type { XdsByNode, XdsResources } from '../xds/translator/xds-resources.js'
 
-/** previous: its unchanged maps are reused. */
-export function* groupXds(byNode: XdsByNode, previous?: XdsSnapshot): Work<XdsSnapshot> {
+/** Groups the resources of all nodes. previous: its unchanged maps are reused. */
+export type GroupXds = (byNode: XdsByNode, previous?: XdsSnapshot) => Work<XdsSnapshot>
+
+/** Creates a function that keeps what it has made of chunks of hosts. */
+export function createGroupXds(): GroupXds {
+  const resourcesOf = memo((hosts: Chunk<EncodedHost>) => hosts.map(({ resource }) => resource))
+  return (byNode, previous) => groupXds(byNode, resourcesOf, previous)
+}
+
+type ResourcesOf = (hosts: Chunk<EncodedHost>) => readonly EncodedResource[]
+
+function* groupXds(
+  byNode: XdsByNode,
+  resourcesOf: ResourcesOf,
+  previous?: XdsSnapshot,
+): Work<XdsSnapshot> {
   // If there is only one Gateway, its resources and those of all Gateways are the same object.
   const grouped = new Map<XdsResources, GatewaySnapshot>()
   for (const [node, resources] of byNode)
     if (!grouped.has(resources))
-      grouped.set(resources, yield* groupGateway(resources, previous?.get(node)?.split))
+      grouped.set(
+        resources,
+        yield* groupGateway(resources, resourcesOf, previous?.get(node)?.split),
+      )
   return new Map(
     [...byNode].flatMap(([node, resources]) => {
       const gateway = grouped.get(resources)
@@ -33,7 +50,11 @@ export function* groupXds(byNode: XdsByNode, previous?: XdsSnapshot): Work<XdsSn
 }
 
 /** Groups the resources of one node. The whole form is built when an Envoy asks for it. */
-function* groupGateway(resources: XdsResources, before?: NodeSnapshot): Work<GatewaySnapshot> {
+function* groupGateway(
+  resources: XdsResources,
+  resourcesOf: ResourcesOf,
+  before?: NodeSnapshot,
+): Work<GatewaySnapshot> {
   const group = (list: readonly EncodedResource[], typeUrl: string) =>
     [typeUrl, namedMap(list, before?.get(typeUrl))] as const
   const { clusters, endpoints, listeners, secrets, routes } = resources
@@ -62,5 +83,3 @@ function* groupGateway(resources: XdsResources, before?: NodeSnapshot): Work<Gat
       (whole ??= new Map([...common, [ROUTE_TYPE, namedMap(routes.map((each) => each.whole()))]])),
   }
 }
-
-const resourcesOf = memo((hosts: Chunk<EncodedHost>) => hosts.map(({ resource }) => resource))

@@ -18,36 +18,40 @@ const hashed = <Part extends object>(
     return own
   })
 
-const partHash = memo((part: object) => hashOf(part))
-const chunkHash = hashed((chunk: Chunk<object>) => mapEach(chunk, partHash))
-const hostHash = hashed(function* ({ routes, ...own }: VirtualHost) {
-  return [own, yield* mapWork(namedChunks(routes), chunkHash)]
-})
-const hostsHash = hashed((hosts: Chunk<VirtualHost>) => mapWork(hosts, hostHash))
-const chainHash = hashed(function* ({ virtualHosts, ...own }: FilterChain) {
-  return [own, yield* mapWork(namedChunks(virtualHosts), hostsHash)]
-})
-const listenerHash = hashed(function* ({ chains, ...own }: Listener) {
-  return [own, yield* mapWork(chains, chainHash)]
-})
-const gatewayHash = hashed(function* ({ listeners, ...own }: Gateway) {
-  return [own, yield* mapWork(listeners, listenerHash)]
-})
+/** Computes the revision: equal for equal content, in every process. */
+export type RevisionOf = (ir: Ir) => Work<string>
 
-/** Returns the revision: equal for equal content, in every process. */
-export function* revisionOf({
-  gateways,
-  destinations,
-  certificates,
-  authz,
-  proc,
-}: Ir): Work<string> {
-  const lists = [
-    yield* mapWork(gateways, gatewayHash),
-    yield* mapWork(namedChunks(destinations), chunkHash),
-    yield* mapWork(namedChunks(certificates), chunkHash),
-    yield* mapWork(keyedChunks(authz), chunkHash),
-    yield* mapWork(keyedChunks(proc), chunkHash),
-  ]
-  return hashOf(lists).slice(0, 22)
+/** Creates a function that keeps the hashes of parts. */
+export function createRevisionOf(): RevisionOf {
+  const partHash = memo((part: object) => hashOf(part))
+  const chunkHash = hashed((chunk: Chunk<object>) => mapEach(chunk, partHash))
+  const gatewayHash = createGatewayHash(chunkHash)
+  return function* ({ gateways, destinations, certificates, authz, proc }) {
+    const lists = [
+      yield* mapWork(gateways, gatewayHash),
+      yield* mapWork(namedChunks(destinations), chunkHash),
+      yield* mapWork(namedChunks(certificates), chunkHash),
+      yield* mapWork(keyedChunks(authz), chunkHash),
+      yield* mapWork(keyedChunks(proc), chunkHash),
+    ]
+    return hashOf(lists).slice(0, 22)
+  }
+}
+
+function createGatewayHash(
+  chunkHash: (chunk: Chunk<object>) => Work<string>,
+): (gateway: Gateway) => Work<string> {
+  const hostHash = hashed(function* ({ routes, ...own }: VirtualHost) {
+    return [own, yield* mapWork(namedChunks(routes), chunkHash)]
+  })
+  const hostsHash = hashed((hosts: Chunk<VirtualHost>) => mapWork(hosts, hostHash))
+  const chainHash = hashed(function* ({ virtualHosts, ...own }: FilterChain) {
+    return [own, yield* mapWork(namedChunks(virtualHosts), hostsHash)]
+  })
+  const listenerHash = hashed(function* ({ chains, ...own }: Listener) {
+    return [own, yield* mapWork(chains, chainHash)]
+  })
+  return hashed(function* ({ listeners, ...own }: Gateway) {
+    return [own, yield* mapWork(listeners, listenerHash)]
+  })
 }

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../src/ir/json.js'
-import { groupXds } from '../../src/snapshot/group-xds.js'
+import { createGroupXds } from '../../src/snapshot/group-xds.js'
 import { atOnce } from '../../src/turns.js'
 import {
   CLUSTER_TYPE,
@@ -32,7 +32,7 @@ function group(configuration: JsonObject, before?: GatewaySnapshot) {
   const none = { listeners: [], clusters: [CLUSTER], endpoints: [], secrets: [] }
   const previous = before && new Map([['*', before]])
   const resources = { ...none, routes: [encodeRoutesJson(configuration)] }
-  const gateway = atOnce(groupXds(new Map([['*', resources]]), previous)).get('*')
+  const gateway = atOnce(createGroupXds()(new Map([['*', resources]]), previous)).get('*')
   if (gateway === undefined) throw new Error('nothing was encoded')
   return gateway
 }

@@ -1,6 +1,8 @@
 // Builds what the relays of one process share: limits, and the cache of metadata documents.
 
 import { randomBytes } from 'node:crypto'
+import type { Relay } from '../../ir/relay.js'
+import { createVault, type Vault } from '../../oauth/relay/vault.js'
 import type { CallRemote } from '../../remote/http-call.js'
 import { err } from '../../result.js'
 import { createRates, type RateLimits } from '../stream/rates.js'
@@ -48,6 +50,8 @@ export function createRelayDeps({
   onFull,
 }: RelayDepsInput): RelayDeps {
   const part = shared?.part ?? 1
+  const vaults = new WeakMap<Relay, Vault>()
+  const random = (size: number): Uint8Array => randomBytes(size)
   return {
     callRemote,
     slots,
@@ -60,6 +64,11 @@ export function createRelayDeps({
       now,
     }),
     now,
-    random: (size) => randomBytes(size),
+    random,
+    vaultOf: (relay) => {
+      const vault = vaults.get(relay) ?? createVault(relay, { random })
+      vaults.set(relay, vault)
+      return vault
+    },
   }
 }

@@ -4,7 +4,7 @@ import type { WellKnownEntry } from '../../ir/proc-entry.js'
 import type { Relay } from '../../ir/relay.js'
 import { type RelayEndpoint, relayPath } from '../../oauth/paths.js'
 import { registerClient } from '../../oauth/relay/client.js'
-import { createVault, type Vault } from '../../oauth/relay/vault.js'
+import type { Vault } from '../../oauth/relay/vault.js'
 import { errorReply, jsonReply, type Reply } from '../stream/immediate-response.js'
 import { authorizeReply } from './authorize-reply.js'
 import type { RelayBounds } from './bounds.js'
@@ -19,6 +19,8 @@ import { tokenReply } from './token-reply.js'
 export interface RelayDeps extends ProviderCallDeps {
   readonly documents: ClientDocuments
   readonly bounds: RelayBounds
+  /** Returns the vault of a relay, whose subkeys are derived once for each relay of the model. */
+  vaultOf(relay: Relay): Vault
   /** Milliseconds since the epoch. */
   now(): number
   random(size: number): Uint8Array
@@ -94,16 +96,12 @@ const TOO_MANY_REGISTRATIONS = errorReply(
 )
 const TOO_LARGE = errorPageReply(413, 'The request is too large.')
 
-/** Vaults by relay: subkeys are derived once for each relay of the model. */
-const vaults = new WeakMap<Relay, Vault>()
-
 function contextOf(
   relay: Relay,
   { mcpPath, origin = '' }: WellKnownEntry['paths'],
   deps: RelayDeps,
 ): RelayContext {
-  const vault = vaults.get(relay) ?? createVault(relay, deps)
-  vaults.set(relay, vault)
+  const vault = deps.vaultOf(relay)
   return {
     relay,
     vault,

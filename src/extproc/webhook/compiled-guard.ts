@@ -1,7 +1,6 @@
 // Compiles the header expressions of a guard's webhooks.
 
 import { compileValue, type ValueExpression } from '../../cel/value.js'
-import { memo } from '../../incremental/memo.js'
 import { type PolicySource, ruleSourceOf } from '../../ir/policy-source.js'
 import type {
   GuardAuditEntry,
@@ -63,35 +62,34 @@ export interface CompiledHeader {
 }
 
 /** Throws for an invalid expression, which the translation has already rejected. */
-export const compileGuard = (entry: GuardEntry): Guard => ({
+export const compileGuard = (entry: GuardEntry, compiledOf = compileHeader): Guard => ({
   type: 'guard',
   key: entry.key,
   route: entry.route,
   ...(entry.seal === undefined ? {} : { seal: entry.seal }),
-  ...compileWebhooks(entry, 'promptGuard'),
+  ...compileWebhooks(entry, 'promptGuard', compiledOf),
 })
 
 /** Throws as compileGuard() does. */
-export const compileGuardAudit = ({
-  key,
-  route,
-  request,
-  response,
-}: GuardAuditEntry): GuardAudit => ({
+export const compileGuardAudit = (
+  { key, route, request, response }: GuardAuditEntry,
+  compiledOf = compileHeader,
+): GuardAudit => ({
   type: 'guard-audit',
   key,
   route,
-  ...compileAudited({ request, response }, 'promptGuard'),
+  ...compileAudited({ request, response }, 'promptGuard', compiledOf),
 })
 
 /** field: as in compileWebhooks(). Throws as compileGuard() does. */
 export function compileAudited(
   entry: Pick<GuardAuditEntry, 'request' | 'response'>,
   field: GuardField,
+  compiledOf = compileHeader,
 ): GuardWebhooks {
   const compiled = (phase: Phase): readonly CompiledWebhook[] =>
     entry[phase].map((one, index) =>
-      placed(one, one.policy, `${field}.${phase}[${one.index ?? index}]`),
+      placed(one, one.policy, `${field}.${phase}[${one.index ?? index}]`, compiledOf),
     )
   return { request: compiled('request'), response: compiled('response') }
 }
@@ -102,12 +100,13 @@ type GuardField = 'promptGuard' | 'mcp.guard'
 export const compileWebhooks = (
   { policy, request, response }: GuardEntry | McpGuardEntry,
   field: GuardField,
+  compiledOf = compileHeader,
 ): GuardWebhooks => ({
   request: request.map((one, index) =>
-    placed(one, policy, `${field}.request[${one.index ?? index}]`),
+    placed(one, policy, `${field}.request[${one.index ?? index}]`, compiledOf),
   ),
   response: response.map((one, index) =>
-    placed(one, policy, `${field}.response[${one.index ?? index}]`),
+    placed(one, policy, `${field}.response[${one.index ?? index}]`, compiledOf),
   ),
 })
 
@@ -115,15 +114,23 @@ const placed = (
   webhook: Webhook,
   policy: PolicySource | undefined,
   rule: string,
+  compiledOf: CompileHeader,
 ): CompiledWebhook => ({
   ...(policy && { place: { ...policy, rule, ...ruleSourceOf(policy.source, webhook.line) } }),
-  ...compileWebhook(webhook),
+  ...compileWebhook(webhook, compiledOf),
 })
 
-const compiledOf = memo(({ expression }: Webhook['headers'][number]) => compileValue(expression))
+/** A function that compiles the expression of a header. A table passes a memoised one, as many routes share headers. */
+export type CompileHeader = (header: Webhook['headers'][number]) => ReturnType<typeof compileValue>
 
-/** Compiles the expressions of webhooks one by one, so that compileWebhook() need not do it at once. */
-export function* compileExpressions({ request, response }: Webhooks): Work<void> {
+/** Compiles it anew. */
+export const compileHeader: CompileHeader = ({ expression }) => compileValue(expression)
+
+/** Compiles the expressions of webhooks one by one, so that compileWebhook() finds them compiled. */
+export function* compileExpressions(
+  { request, response }: Webhooks,
+  compiledOf: CompileHeader,
+): Work<void> {
   for (const { headers } of [...request, ...response])
     for (const header of headers) {
       compiledOf(header)
@@ -134,7 +141,7 @@ export function* compileExpressions({ request, response }: Webhooks): Work<void>
 type Webhooks = Pick<GuardEntry, 'request' | 'response'>
 
 /** Compiles a webhook. Throws if an expression does not compile. */
-export function compileWebhook(webhook: Webhook): CompiledWebhook {
+export function compileWebhook(webhook: Webhook, compiledOf = compileHeader): CompiledWebhook {
   const { host, pathname: path } = new URL(webhook.target.url)
   const headers = webhook.headers.map((header) => {
     const { name } = header

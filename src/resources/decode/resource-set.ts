@@ -11,7 +11,7 @@ import type { DecodedResource } from './decode.js'
 export const resourceKey = (kind: string, namespace: string | undefined, name: string): string =>
   `${kind}/${namespace === undefined || namespace === '' ? 'default' : namespace}/${name}`
 
-/** Returns the key of a resource; memoised. */
+/** Returns the key of a resource; kept on it, as each of thousands is looked up by its key at every change. */
 export const resourceKeyOf = memo(({ kind, metadata }: Resource<unknown>): string =>
   resourceKey(kind, metadata.namespace, metadata.name),
 )

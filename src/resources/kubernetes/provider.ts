@@ -15,7 +15,13 @@ import {
 } from '../kinds/resources.js'
 import type { KubernetesClient } from './client.js'
 import { createObjectStore, objectKey, type ObjectStore } from './objects.js'
-import { findReferences, MOST_SECRETS, referenceKey, type References } from './references.js'
+import {
+  createFindReferences,
+  type FindReferences,
+  MOST_SECRETS,
+  referenceKey,
+  type References,
+} from './references.js'
 import { type Reflector, type ReflectorScope, startReflector } from './reflector.js'
 
 /** What the provider is created with. */
@@ -53,7 +59,7 @@ export const createKubernetesProvider = (options: KubernetesProviderOptions): Ku
 class Provider implements KubernetesProvider {
   readonly #options: KubernetesProviderOptions
   readonly #kinds: readonly Kind[]
-  readonly #controllerName: string
+  readonly #findReferences: FindReferences
   readonly #store: ObjectStore
   readonly #lists = new Map<string, Watched>()
   readonly #objects = new Map<string, Watched>()
@@ -70,7 +76,7 @@ class Provider implements KubernetesProvider {
   constructor(options: KubernetesProviderOptions) {
     this.#options = options
     this.#kinds = kindsOf(options.apiGroup)
-    this.#controllerName = `${options.apiGroup}/gatehouse`
+    this.#findReferences = createFindReferences(`${options.apiGroup}/gatehouse`)
     this.#store = createObjectStore(this.#kinds)
   }
 
@@ -176,7 +182,7 @@ class Provider implements KubernetesProvider {
     // As of the objects that are collected: a list that ends meanwhile may have a policy that they lack.
     const views = new Map(this.#watched().map((each) => [each, viewOf(each)]))
     const collected = await runInTurns(this.#store.collected())
-    const finding = findReferences(collected.resources, this.#controllerName)
+    const finding = this.#findReferences(collected.resources)
     const references = await runInTurns(finding)
     if (this.#closed) return
     this.#followReferences(references)

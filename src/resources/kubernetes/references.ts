@@ -5,7 +5,7 @@ import { GATEWAY_API_GROUP } from '../kinds/fields.js'
 import type { CertificateRef } from '../kinds/gateway-tls.js'
 import type { ReferenceGrantSpec } from '../kinds/reference-grant.js'
 import type { Resource, Resources } from '../kinds/resources.js'
-import { usedServices } from './used-services.js'
+import { createUsedServices, type UsedServices } from './used-services.js'
 
 /** A referenced Secret or ConfigMap. */
 export interface ObjectReference {
@@ -26,13 +26,25 @@ export interface References {
  * Finds the references, in short steps: a Gateway may have thousands. A Secret of another namespace needs a
  * ReferenceGrant there. Objects that only Gateways or BackendTLSPolicies of other controllers name are left out.
  */
-export function* findReferences(resources: Resources, controllerName: string): Work<References> {
+export type FindReferences = (resources: Resources) => Work<References>
+
+/** Creates the search, which remembers what it found in each route and policy. */
+export function createFindReferences(controllerName: string): FindReferences {
+  const usedServices = createUsedServices()
+  return (resources) => findReferences(resources, controllerName, usedServices)
+}
+
+function* findReferences(
+  resources: Resources,
+  controllerName: string,
+  usedServices: UsedServices,
+): Work<References> {
   const own = ownGateways(resources, controllerName)
   const certificates = yield* mapWork(own, (gateway) => certificatesOf(resources, gateway))
   const found = [
     ...certificates.flatMap(({ secrets }) => secrets.slice(0, MOST_SECRETS)),
     ...(yield* certificatesOfSets(resources, own)),
-    ...(yield* authorities(resources, own, controllerName)),
+    ...(yield* authorities(resources, own, controllerName, usedServices)),
     ...(yield* mapWork(own, (gateway) => clientAuthorities(resources, gateway))).flat(),
     ...relaySecrets(resources),
   ]
@@ -189,6 +201,7 @@ function* authorities(
   resources: Resources,
   own: Resources['gateways'],
   controllerName: string,
+  usedServices: UsedServices,
 ): Work<readonly ObjectReference[]> {
   const policies = resources.backendTlsPolicies.filter(
     ({ spec }) => spec.validation.caCertificateRefs.length > 0,

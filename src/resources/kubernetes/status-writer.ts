@@ -4,7 +4,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { errorText } from '../../errors.js'
 import { differences } from '../../incremental/diff.js'
-import { memo } from '../../incremental/memo.js'
 import type { JsonObject } from '../../ir/json.js'
 import { isJsonObject } from '../../ir/json.js'
 import { resourceKey } from '../decode/resource-set.js'
@@ -266,7 +265,8 @@ class StatusPaths {
   }
 }
 
-const keyOf = memo(({ kind, namespace, name }: ObjectStatus) => resourceKey(kind, namespace, name))
+const keyOf = ({ kind, namespace, name }: ObjectStatus): string =>
+  resourceKey(kind, namespace, name)
 
 /** Whether both statuses are equal. Equal conditions are one object; counts of attached routes are new each time. */
 const isSameStatus = (a: StatusContent, b: StatusContent): boolean =>

@@ -11,9 +11,21 @@ import type { Resource, Resources } from '../kinds/resources.js'
  * Returns NAMESPACE/NAME of the backends of routes on these Gateways (NAMESPACE/NAME) or on ListenerSets, and of all
  * policies.
  */
-export function* usedServices(
+export type UsedServices = (
+  resources: Resources,
+  gateways: ReadonlySet<string>,
+) => Work<ReadonlySet<string>>
+
+/** Creates a function that looks into each route and policy once. */
+export function createUsedServices(): UsedServices {
+  const servicesOf = memo(servicesIn)
+  return (resources, gateways) => usedServices(resources, gateways, servicesOf)
+}
+
+function* usedServices(
   { httpRoutes, proxyPolicies }: Resources,
   gateways: ReadonlySet<string>,
+  servicesOf: typeof servicesIn,
 ): Work<ReadonlySet<string>> {
   const used = new Set<string>()
   for (const resource of [
@@ -36,11 +48,10 @@ const isOnOne = (
       (kind === 'ListenerSet' || (kind === 'Gateway' && gateways.has(`${namespace}/${name}`))),
   )
 
-const servicesOf = memo(({ metadata, spec }: Resource<unknown>): readonly string[] =>
+const servicesIn = ({ metadata, spec }: Resource<unknown>): readonly string[] =>
   backendRefsIn(spec).flatMap(({ kind, name, namespace = metadata.namespace }) =>
     kind === 'Service' ? [`${String(namespace)}/${String(name)}`] : [],
-  ),
-)
+  )
 
 type Ref = Readonly<Record<string, unknown>>
 

@@ -13,7 +13,6 @@ import { RouteConfigurationSchema } from '../../grpc/generated/envoy/config/rout
 import { TlsCertificateSchema } from '../../grpc/generated/envoy/extensions/transport_sockets/tls/v3/common_pb.js'
 import { GenericSecretSchema } from '../../grpc/generated/envoy/extensions/transport_sockets/tls/v3/secret_pb.js'
 import { registry } from '../../grpc/protos.js'
-import { memo } from '../../incremental/memo.js'
 import {
   isJsonObject,
   type Json,
@@ -90,10 +89,9 @@ const dumpMessage = <Desc extends DescMessage>(
 function withoutSecrets(schema: DescMessage, json: Json): Json {
   if (!isJsonObject(json)) return json
   const type = schema === AnySchema ? typeOfAny(json) : schema
-  const fields = fieldsOf(type)
   return Object.fromEntries(
     Object.entries(json).map(([name, value]) => {
-      const field = fields.get(name)
+      const field = type.fields.find((each) => each.name === name)
       return [name, field === undefined ? value : fieldWithoutSecrets(field, value)]
     }),
   )
@@ -110,12 +108,6 @@ function fieldWithoutSecrets(field: DescField, value: Json): Json {
     Object.entries(value as JsonObject).map(([key, item]) => [key, withoutSecrets(message, item)]),
   )
 }
-
-/** Returns the fields of a message by their names in JSON. */
-const fieldsOf = memo(
-  (schema: DescMessage): ReadonlyMap<string, DescField> =>
-    new Map(schema.fields.map((field) => [field.name, field])),
-)
 
 function typeOfAny({ '@type': url }: JsonObject): DescMessage {
   const name = typeof url === 'string' ? url.slice(TYPE_URL_PREFIX.length) : ''

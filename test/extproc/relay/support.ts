@@ -11,6 +11,7 @@ import { createSlots } from '../../../src/extproc/stream/slots.js'
 import type { Relay } from '../../../src/ir/relay.js'
 import type { RemoteTarget } from '../../../src/ir/remote-target.js'
 import type { RelayEndpoint } from '../../../src/oauth/paths.js'
+import { createVault, type Vault } from '../../../src/oauth/relay/vault.js'
 import type { CallRemote, RemoteRequest } from '../../../src/remote/http-call.js'
 import { err, ok } from '../../../src/result.js'
 import { relayOf } from '../../oauth/relay/support.js'
@@ -60,6 +61,7 @@ export function createWorld(options: WorldOptions = {}): World {
   const relay = relayOf(options.relay)
   const answer = options.call ?? tokens({ refresh_token: 'rt-of-the-provider' })
   const now = () => world.now
+  let vault: Vault | undefined
   const world: World = {
     relay,
     now: 1_800_000_000_000,
@@ -75,6 +77,7 @@ export function createWorld(options: WorldOptions = {}): World {
       documents: options.documents ?? { get: () => Promise.resolve(err('there are none')) },
       now,
       random: (size) => randomBytes(size),
+      vaultOf: () => (vault ??= createVault(relay, { random: randomBytes })),
     },
     ask: (endpoint, { query, body = '', signal, ...request }) =>
       relayReply(

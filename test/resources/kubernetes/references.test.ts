@@ -6,11 +6,12 @@ import type { PlainMap } from '../../../src/resources/decode/field-path.js'
 import { collectResources } from '../../../src/resources/decode/resource-set.js'
 import { kindsOf } from '../../../src/resources/kinds/kinds.js'
 import type { Resources } from '../../../src/resources/kinds/resources.js'
-import { findReferences, referenceKey } from '../../../src/resources/kubernetes/references.js'
+import { createFindReferences, referenceKey } from '../../../src/resources/kubernetes/references.js'
 import { atOnce } from '../../../src/turns.js'
 
 const GROUP = 'gateway.networking.k8s.io'
 const CONTROLLER = 'policy.gatehouse.dev/gatehouse'
+const findReferences = createFindReferences(CONTROLLER)
 
 const secret = (name: string): object => ({ kind: 'Secret', name, namespace: 'bank' })
 const shop = {
@@ -54,7 +55,7 @@ function resourcesOf(...objects: readonly PlainMap[]): Resources {
 }
 
 const readWith = (...more: readonly PlainMap[]): readonly string[] =>
-  atOnce(findReferences(resourcesOf(shop, ...more), CONTROLLER)).objects.map(referenceKey)
+  atOnce(findReferences(resourcesOf(shop, ...more))).objects.map(referenceKey)
 
 test.each([
   ['no grant', [], []],
@@ -77,7 +78,7 @@ test('the certificate for backends is read, from another namespace with a grant'
     },
   })
   const read = (...objects: readonly PlainMap[]): readonly string[] =>
-    atOnce(findReferences(resourcesOf(...objects), CONTROLLER)).objects.map(referenceKey)
+    atOnce(findReferences(resourcesOf(...objects))).objects.map(referenceKey)
   expect(read(presenting({ name: 'own' }))).toEqual(['Secret/shop/own'])
   const elsewhere = presenting({ name: 'one', namespace: 'bank' })
   expect(read(elsewhere)).toEqual([])
@@ -104,7 +105,7 @@ test('those of ListenerSets are read where the Gateway may allow them, with a gr
     },
   })
   const read = (...objects: readonly PlainMap[]): readonly string[] =>
-    atOnce(findReferences(resourcesOf(...objects), CONTROLLER)).objects.map(referenceKey)
+    atOnce(findReferences(resourcesOf(...objects))).objects.map(referenceKey)
   const own = set('team', { name: 'own' })
   for (const from of [undefined, 'None', 'Same']) expect(read(gateway(from), own)).toEqual([])
   for (const from of ['All', 'Selector'])
@@ -143,10 +144,10 @@ test('the first 64 of a Gateway are read, and Gateways with more are reported', 
     },
   })
   const resources = resourcesOf(named('gw', 65), named('other', 64))
-  expect(atOnce(findReferences(resources, CONTROLLER)).gatewaysBeyond).toEqual([
+  expect(atOnce(findReferences(resources)).gatewaysBeyond).toEqual([
     { namespace: 'shop', name: 'gw' },
   ])
-  const read = atOnce(findReferences(resourcesOf(named('gw', 65)), CONTROLLER)).objects
+  const read = atOnce(findReferences(resourcesOf(named('gw', 65)))).objects
   expect(read).toHaveLength(64)
   expect(read.map(({ name }) => name)).not.toContain('s64')
 })
@@ -265,7 +266,7 @@ test('authorities of clients are read for the Gateways of this controller, in ot
   const resources = resourcesOf(
     ...[withClients('own', 'gatehouse'), withClients('foreign', 'other'), granted],
   )
-  expect(atOnce(findReferences(resources, CONTROLLER)).objects.map(referenceKey)).toEqual([
+  expect(atOnce(findReferences(resources)).objects.map(referenceKey)).toEqual([
     'ConfigMap/bank/granted',
     'ConfigMap/shop/own',
   ])
@@ -283,7 +284,7 @@ test('thousands of references to namespaces with many grants are looked at one b
       return metadata
     },
   }))
-  const work = findReferences({ ...rest, referenceGrants: counted }, CONTROLLER)
+  const work = findReferences({ ...rest, referenceGrants: counted })
   let longest = 0
   let step = work.next()
   for (; step.done !== true; step = work.next()) {
