@@ -40,7 +40,7 @@ export const LOG_FLAGS = {
   exposeReason: onOff({
     commands: SERVERS,
     meaning:
-      'the error that a client gets for a reject includes the reason of the guardrail webhook, also in streams',
+      'the answer that a client gets for a reject includes the reason of the guardrail webhook: in errors, also in streams, and beside a text of the webhook in the header x-gatehouse-reason',
   }),
   otlp: one(readHttpUrl, {
     value: 'URL',

@@ -102,16 +102,26 @@ async function askStreaming(stack: GuardedStack): Promise<unknown> {
   )
 }
 
-test.each(STACKS)('%s the flag a rejected prompt has its reason in the log', async (_name, of) => {
+test.each(STACKS)('%s the flag a rejected prompt has its reason in the log', async (name, of) => {
   const stack = of()
   rejecting(stack, 'request blocked')
   const answer = await stack.post('/both', chat('my prompt'))
   // What the webhook says itself stays as it is.
   expect(answer).toMatchObject({ status: 403, body: 'request blocked' })
-  expect(JSON.stringify(answer.headers)).not.toContain('policy 7')
+  expect(answer.headers['x-gatehouse-reason']).toBe(name === 'with' ? SHOWN : undefined)
   const [line] = await verdicts(stack)
   expect(line).toMatchObject({ decision: 'deny', outcome: 'reject', reason: SHOWN })
   expect(stack.log()).not.toContain('my prompt')
+})
+
+test('beside a text, the header has a reason in any language, and never a second line', async () => {
+  rejecting(exposing, '{"mine":1}', 'Rüge \u{1f600}\r\nset-cookie: a=b')
+  const { status, body, headers } = await exposing.post('/both', chat('my prompt'))
+  expect([status, body]).toEqual([403, '{"mine":1}'])
+  expect(headers['x-gatehouse-reason']).toBe(
+    String.raw`R\u00fcge \ud83d\ude00\u000d\u000aset-cookie: a=b`,
+  )
+  expect(headers['set-cookie']).toBeUndefined()
 })
 
 test('a change has its reason in the log, without the credentials of the request', async () => {

@@ -4,8 +4,12 @@ import { apiError } from '../../llm/api-error.js'
 import type { LlmApi } from '../../llm/text/api.js'
 import { jsonReply, type Reply } from '../stream/immediate-response.js'
 import type { Reject } from '../webhook/ask-webhooks.js'
+import { asciiReason } from '../webhook/verdict-reason.js'
 
-/** Returns the webhook's text unchanged. Without text, a reason becomes an error in the format of the client's API. */
+/**
+ * Returns the webhook's text unchanged, with the reason in a header. Without text, the reason becomes an error in the
+ * format of the client's API.
+ */
 export function rejectReply(api: LlmApi, { status, text, reason }: Reject): Reply {
   if (text === '' && reason !== undefined && status >= 400) {
     const error = { status, message: reason, code: 'content_filter', reason }
@@ -18,11 +22,15 @@ export function rejectReply(api: LlmApi, { status, text, reason }: Reject): Repl
       ...(hasText && { 'content-type': 'text/plain; charset=utf-8' }),
       'cache-control': 'no-store',
       ...NOSNIFF,
+      ...(reason !== undefined && { [REASON_HEADER]: asciiReason(reason) }),
     },
     body: new TextEncoder().encode(hasText ? text : ''),
     details: REJECTED,
   }
 }
+
+/** The text may be a page or JSON, which an added sentence would break. */
+const REASON_HEADER = 'x-gatehouse-reason'
 
 const REJECTED = 'gatehouse_guardrail_reject'
 

@@ -30,6 +30,9 @@ export function shownReason(reason: string): string {
   return shown
 }
 
+/** Returns a shownReason() as a header value: escapes what is not ASCII, too. */
+export const asciiReason = (shown: string): string => shown.replace(/[^\x20-\x7e]/g, escaped).trim()
+
 /** character: a single UTF-16 unit. */
 const escaped = (character: string): string =>
   `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
