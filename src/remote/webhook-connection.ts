@@ -52,6 +52,8 @@ export interface ConnectionEvents {
 const WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH'])
 /** Longer bodies are not copied to leave with their head. */
 const COPIED_BYTES = 64 * 1024
+/** Bytes read before others have their turn: Node reads up to 2 MiB in a row if it can. */
+const TURN_BYTES = 64 * 1024
 const NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 
@@ -77,6 +79,7 @@ export class WebhookConnection {
   /** Whether bytes that follow the last answer may still be unread. */
   private isFresh = false
   private failure: unknown
+  private readOfTurn = 0
 
   constructor(
     private readonly socket: Socket,
@@ -139,6 +142,8 @@ export class WebhookConnection {
 
   private onBytes(bytes: Buffer): void {
     const { reader } = this
+    this.readOfTurn += bytes.length
+    if (this.readOfTurn >= TURN_BYTES) this.pause()
     // Bytes that answer nothing.
     if (reader === undefined || this.waiting !== undefined) return this.destroy()
     try {
@@ -147,6 +152,13 @@ export class WebhookConnection {
     } catch (error) {
       this.abort(error instanceof Error ? error : new BadAnswer('unknown'))
     }
+  }
+
+  /** Many small chunks take milliseconds for each read. */
+  private pause(): void {
+    this.readOfTurn = 0
+    this.socket.pause()
+    setImmediate(() => this.socket.resume())
   }
 
   private finish(reader: AnswerReader, isExact: boolean): void {
