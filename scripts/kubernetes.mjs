@@ -12,7 +12,7 @@ import { root } from './stale.mjs'
 const KUBERNETES = '1.35.0'
 /** Flags of the linker: programs of Kubernetes report the version that they were built with. */
 export const LDFLAGS = `-s -w -X k8s.io/component-base/version.gitVersion=v${KUBERNETES}`
-const GATEWAY_API = 'sigs.k8s.io/gateway-api@v1.6.0'
+const GATEWAY_API = 'sigs.k8s.io/gateway-api@v1.6.3'
 /** Address of the API server and of the endpoints. */
 const ADDRESS = '10.99.0.1'
 

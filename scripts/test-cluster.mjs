@@ -3,14 +3,28 @@
 // vitest, e.g. `npm run test:cluster -- central`.
 
 import { execFileSync, spawnSync } from 'node:child_process'
-import { copyFileSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { baseImages, buildImage, dockerOf, ENVOY_IMAGE, startEngine } from './containers.mjs'
+import {
+  conformanceSuite,
+  echoServer,
+  suiteDefinitions,
+  suiteImages,
+} from './gateway-api-suite.mjs'
 import { goProgram } from './go-program.mjs'
 import { findHelm } from './helm.mjs'
 import { aptInstall, attempt, onPath } from './install.mjs'
-import { etcd, gatewayApi, LDFLAGS } from './kubernetes.mjs'
+import { etcd, LDFLAGS } from './kubernetes.mjs'
 import { runScript } from './runtime.mjs'
 import { setup } from './setup.mjs'
 import { SetupError } from './setup-error.mjs'
@@ -31,7 +45,8 @@ await runScript(async () => {
     ...{ GATEHOUSE_TEST_KUBE: kube('kube', '.'), GATEHOUSE_TEST_COREDNS: dns() },
     ...{ GATEHOUSE_TEST_ETCD: etcd(), GATEHOUSE_TEST_HELM: findHelm(say) },
     GATEHOUSE_TEST_CNI: networkPlugins(),
-    GATEHOUSE_TEST_GATEWAY_API: gatewayApi(),
+    GATEHOUSE_TEST_GATEWAY_API: suiteDefinitions(),
+    GATEHOUSE_TEST_GATEWAY_API_SUITE: conformanceSuite(say),
   }
   for (const [name, package_] of [
     ['containerd', 'containerd'],
@@ -76,12 +91,22 @@ async function saveImages(folder) {
     const { options } = dockerOf(engine)
     const docker = (...args) =>
       execFileSync('docker', args, { ...options, stdio: ['ignore', 'ignore', 2] })
-    const pause = join(folder, 'pause')
-    execFileSync('mkdir', [pause])
-    copyFileSync(kube('pause', './pause'), join(pause, 'pause'))
-    writeFileSync(join(pause, 'Dockerfile'), 'FROM scratch\nCOPY pause /pause\nCMD ["/pause"]\n')
-    docker('build', '--quiet', '--tag', PAUSE_IMAGE, pause)
-    const images = ['gatehouse', ENVOY_IMAGE, PAUSE_IMAGE]
+    const { echo, others } = suiteImages()
+    const own = [
+      ['pause', kube('pause', './pause'), [PAUSE_IMAGE, ...others]],
+      ['echo', echoServer(say), echo],
+    ]
+    for (const [name, program, tags] of own) {
+      const context = join(folder, name)
+      mkdirSync(context)
+      copyFileSync(program, join(context, 'program'))
+      writeFileSync(
+        join(context, 'Dockerfile'),
+        'FROM scratch\nCOPY program /program\nENTRYPOINT ["/program"]\n',
+      )
+      docker('build', '--quiet', ...[...tags].flatMap((tag) => ['--tag', tag]), context)
+    }
+    const images = ['gatehouse', ENVOY_IMAGE, PAUSE_IMAGE, ...echo, ...others]
     docker('save', '--output', join(folder, 'images.tar'), ...images)
   } finally {
     engine.stop()

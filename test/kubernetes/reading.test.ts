@@ -101,7 +101,7 @@ describe('an API server without the CRDs of Gatehouse', () => {
         'ProxyPolicy cannot be read: the API server does not know it: install the CRDs of policy.gatehouse.dev/v1alpha1 ("gatehouse crds" prints them)',
       )
       expect(text).toContain(
-        "HTTPRoute cannot be read: the API server does not know it: install the Gateway API's CRDs (v1.6.0, experimental channel)",
+        "HTTPRoute cannot be read: the API server does not know it: install the Gateway API's CRDs (v1.6.3, experimental channel)",
       )
     })
     await api.apply(...definitions())

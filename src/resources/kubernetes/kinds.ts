@@ -35,7 +35,7 @@ export async function findKindPath(client: KubernetesClient, kind: KindName): Pr
 const definitionsOf = ({ group, versions }: KindName): string =>
   MESHES.get(group) ??
   (group === 'gateway.networking.k8s.io'
-    ? `the Gateway API's CRDs (v1.6.0, experimental channel)`
+    ? `the Gateway API's CRDs (v1.6.3, experimental channel)`
     : `the CRDs of ${group}/${versions[0]} ("gatehouse crds" prints them)`)
 
 /** Names of the control planes that come with the CRDs of a group. */

@@ -2,12 +2,10 @@
 // runs real echo servers and a real Envoy per Gateway.
 
 import { spawn } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inject } from 'vitest'
-import { parseAllDocuments } from 'yaml'
-import type { AnyObject } from '../../kubernetes/support/api-call.js'
 import {
   ADDRESS,
   type ApiServer,
@@ -16,6 +14,7 @@ import {
 } from '../../kubernetes/support/api-server.js'
 import { type ReplicaOptions, startReplica } from '../../kubernetes/support/replica.js'
 import { eventually } from '../../support/eventually.js'
+import { gatewayApiDefinitions } from './definitions.js'
 import { type Program, startKubelet } from './kubelet.js'
 
 const CONTROLLERS = ['deployment', 'replicaset', 'endpointslice', 'namespace', 'garbage-collector']
@@ -61,16 +60,6 @@ export async function startSuiteCluster(options: SuiteClusterOptions): Promise<S
     await close(false)
     throw error
   }
-}
-
-/** Every CRD of the Gateway API: the suite applies objects of more kinds than Gatehouse reads. */
-function gatewayApiDefinitions(): readonly AnyObject[] {
-  const crds = process.env['GATEHOUSE_TEST_GATEWAY_API'] ?? ''
-  return readdirSync(crds)
-    .filter((file) => file.includes('networking'))
-    .flatMap((file) => parseAllDocuments(readFileSync(join(crds, file), 'utf8')))
-    .map((document) => document.toJS() as AnyObject)
-    .filter(({ kind }) => kind === 'CustomResourceDefinition')
 }
 
 function startControllers(kubeconfig: string): () => void {
