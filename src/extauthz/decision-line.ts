@@ -25,7 +25,7 @@ import { HeaderNames } from './header-names.js'
 import { parseJws } from './jws.js'
 
 const MESSAGE = 'decision'
-const HEADERS = new HeaderNames(LOGGED_FROM)
+const HEADERS = new HeaderNames([...LOGGED_FROM, 'mcp-method', 'mcp-name'])
 
 interface LineOptions {
   /** Returns milliseconds since the epoch. */
@@ -112,7 +112,7 @@ function lineOf(
   const hide = hider(request ?? NO_HEADERS)
   const token = decision.type === 'allow' ? decision.token : decision.by?.token
   const claims = token?.claims.json ?? (request && unverifiedClaims(request))
-  const tool = toolOf(decision)
+  const tool = toolOf(decision, request)
   return {
     decision: decision.type === 'allow' ? 'allow' : 'deny',
     reason: decision.reason,
@@ -126,11 +126,18 @@ function lineOf(
   }
 }
 
-/** The tool that a denied call names, or the only one that an allowed request names. */
-function toolOf(decision: Decision): string | undefined {
-  if (decision.type !== 'allow') return decision.by?.tool
-  const tools = new Set(decision.mcp?.calls.map(({ toolName }) => toolName))
+/** The tool that a denied call names, or the only one that the request names: in its body if that was read. */
+function toolOf(decision: Decision, request: CheckRequest | undefined): string | undefined {
+  const { tool, mcp } = decision.type === 'allow' ? { mcp: decision.mcp } : (decision.by ?? {})
+  if (tool !== undefined) return tool
+  if (mcp === undefined) return request && toolInHeaders(request)
+  const tools = new Set(mcp.calls.map(({ toolName }) => toolName))
   return tools.size === 1 ? [...tools][0] : undefined
+}
+
+function toolInHeaders({ headers }: CheckRequest): string | undefined {
+  const name = headers.get('mcp-name')
+  return headers.get('mcp-method') === 'tools/call' && typeof name === 'string' ? name : undefined
 }
 
 /** Claims of a token that was rejected or not required. */

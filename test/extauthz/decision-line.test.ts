@@ -223,6 +223,23 @@ test('the tool of the call that is refused', async () => {
   })
 })
 
+test('a body that is not read: the tool that the headers name, and no credentials in it', async () => {
+  const call = (name: string): TestRequest => ({
+    headers: [
+      ['mcp-method', 'tools/call'],
+      ['mcp-name', name],
+    ],
+  })
+  expect(await lineOf({ jwt: guarded }, call('rm'))).toMatchObject({
+    reason: 'no-token',
+    tool: 'rm',
+  })
+  const token = await sign(key, { sub: 'alice' })
+  expect(await lineOf({ jwt: guarded }, call(token))).toMatchObject({ tool: '[token]' })
+  const other: TestRequest = { headers: [['mcp-name', 'a prompt']] }
+  expect(await lineOf({ jwt: guarded }, other)).not.toHaveProperty('tool')
+})
+
 test('the tool of the call that is allowed', async () => {
   const body = JSON.stringify({
     jsonrpc: '2.0',
