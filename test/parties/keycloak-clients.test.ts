@@ -42,20 +42,25 @@ afterAll(async () => {
 
 everyClientLogsIn('Keycloak', 'login', () => ({ gateway, browser }))
 
-everyClientStepsUp('Keycloak', async () => {
-  const known = { client_id: 'of-its-own', redirect_uris: [REDIRECT_URI] }
-  await keycloak.addClient(publicClient(known.client_id, REDIRECT_URI))
-  const steps = { id: 'gw-steps', secret: client.secret }
-  return {
-    provider: {
-      ...keycloak,
-      client: steps,
-      audienceOf: () => CLIENT_ID,
-      first: 'mcp',
-      more: ['phone'],
-      known,
-      rule: '"mcp-users" in jwt.groups',
-    },
-    prepare: (redirectUri) => keycloak.addClient(relayClient(steps.id, steps.secret, redirectUri)),
-  }
-})
+everyClientStepsUp(
+  'Keycloak',
+  async () => {
+    const known = { client_id: 'of-its-own', redirect_uris: [REDIRECT_URI] }
+    await keycloak.addClient(publicClient(known.client_id, REDIRECT_URI))
+    const steps = { id: 'gw-steps', secret: client.secret }
+    return {
+      provider: {
+        ...keycloak,
+        client: steps,
+        audienceOf: () => CLIENT_ID,
+        first: 'mcp',
+        more: ['phone'],
+        known,
+        rule: '"mcp-users" in jwt.groups',
+      },
+      prepare: (redirectUri) =>
+        keycloak.addClient(relayClient(steps.id, steps.secret, redirectUri)),
+    }
+  },
+  () => browser,
+)

@@ -36,15 +36,19 @@ afterAll(async () => {
 
 everyClientLogsIn('oidc-provider', 'user', () => ({ gateway, browser }))
 
-everyClientStepsUp('oidc-provider', async () => ({
-  provider: {
-    ...idp,
-    client: { id: CLIENT_ID },
-    audienceOf: (resource) => resource,
-    first: 'openid',
-    more: ['email', 'profile'],
-    known: await registerAt(idp.issuer, 'openid profile email'),
-    rule: '"mcp-users" in jwt.roles',
-    kind: 'IdpTwo',
-  },
-}))
+everyClientStepsUp(
+  'oidc-provider',
+  async () => ({
+    provider: {
+      ...idp,
+      client: { id: CLIENT_ID },
+      audienceOf: (resource) => resource,
+      first: 'openid',
+      more: ['email', 'profile'],
+      known: await registerAt(idp.issuer, 'openid profile email'),
+      rule: '"mcp-users" in jwt.roles',
+      kind: 'IdpTwo',
+    },
+  }),
+  () => browser,
+)

@@ -77,7 +77,7 @@ export function everyClientLogsIn(
   })
 }
 
-async function echoWith(token: string, url: string): Promise<string> {
+export async function echoWith(token: string, url: string): Promise<string> {
   const client = new Client({ name: 'gatehouse-tests', version: '1' })
   const requestInit = { headers: { authorization: `Bearer ${token}` } }
   await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit }))

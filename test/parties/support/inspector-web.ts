@@ -52,3 +52,26 @@ export async function inspect(
     await rm(home, { recursive: true, force: true })
   }
 }
+
+/** In the connected Inspector, calls the tool for sums, which needs these scopes too, logs in for them and calls it again. */
+export async function stepUp(page: Page, more: readonly string[]): Promise<void> {
+  await page.getByRole('button', { name: 'Get Sum Tool' }).click()
+  await add(page, '1', '2')
+  await page.getByText(new RegExp(`needs .*scopes?: ${more.join(', ')}`)).waitFor()
+  const { origin } = new URL(page.url())
+  const back = page.waitForRequest(
+    (request) => request.url().startsWith(`${origin}/`) && request.url().includes('code='),
+  )
+  await page.getByRole('button', { name: 'Authorize', exact: true }).click()
+  await answerPages(page, back)
+  await page.getByText('Step-up authorization succeeded').waitFor()
+  await add(page, '1', '2')
+  await page.getByText('The sum of 1 and 2 is 3').first().waitFor()
+}
+
+async function add(page: Page, a: string, b: string): Promise<void> {
+  const numbers = page.locator('input[inputmode=decimal]')
+  await numbers.nth(0).fill(a)
+  await numbers.nth(1).fill(b)
+  await page.getByRole('button', { name: 'Execute Tool' }).click()
+}

@@ -1,6 +1,7 @@
 // Tests for a provider: every client that implements it logs in again for a tool that needs another scope, at the
 // provider and at the gateway as a relay.
 
+import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CLIENT_METADATA } from '../../support/clients/client-run.js'
 import { expectInStepUpTable, type MatrixProvider } from '../../support/clients/matrix.js'
@@ -11,6 +12,9 @@ import {
   STEP_UP_NAMES,
   SUM,
 } from '../../support/clients/step-up.js'
+import { registered, scenariosAndToken } from './conformance-suite.js'
+import { echoWith } from './every-client.js'
+import { inspect, stepUp } from './inspector-web.js'
 import { visitAnywhere } from './person.js'
 import { MODES, type ProviderUnderTest, startTwoModes, type TwoModes } from './two-modes.js'
 
@@ -46,6 +50,7 @@ export function everyClientStepsUp(
     readonly provider: SteppedProvider
     readonly prepare?: (redirectUri: string) => Promise<void>
   }>,
+  browser: () => Browser,
 ): void {
   describe('a tool that needs another scope', () => {
     let provider: SteppedProvider
@@ -85,6 +90,27 @@ export function everyClientStepsUp(
         expectInStepUpTable(client, name, mode)
       },
     )
+
+    test.each(MODES)(
+      "%s: the conformance suite's scenarios pass, and its token calls a tool that needs no other scope",
+      async (mode) => {
+        const url = gateway.urlOf(mode)
+        const { code, total, token } = await scenariosAndToken(await registered(url))
+        expect([code, total]).toEqual([0, 'Total: 2 passed, 0 failed'])
+        expect(await echoWith(token, url)).toBe('Echo: hi')
+      },
+    )
+
+    test('Relay: with the MCP Inspector a person logs in again and calls it', async () => {
+      const context = await browser().newContext({ viewport: { width: 1280, height: 800 } })
+      try {
+        const page = await context.newPage()
+        await inspect(page, gateway.urlOf('Relay'), 'Hello', () => stepUp(page, provider.more))
+        expectInStepUpTable('inspector', name, 'Relay')
+      } finally {
+        await context.close()
+      }
+    })
 
     test.each(STEP_UP_NAMES)(
       'Provider: %s, which registers for the scopes of the first challenge, is given no others',
