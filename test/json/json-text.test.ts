@@ -212,3 +212,16 @@ test('an edit changes its place and nothing else', () => {
     }),
   )
 })
+
+test('blanks between millions of numbers are removed in slices', () => {
+  const text = `[${'1, '.repeat(1 << 20)}1]`
+  const read = readJson(bytes(text))
+  if (!read.ok) throw new Error(read.error)
+  const work = plainJson(read.value.root, text)
+  let slices = 1
+  let step = work.next()
+  for (; step.done !== true; slices += 1) step = work.next()
+  expect(step.value === text.replaceAll(', ', ',')).toBe(true)
+  // 3 MiB in slices of at most 256 KiB.
+  expect(slices).toBeGreaterThanOrEqual(12)
+})
