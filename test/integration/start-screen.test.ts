@@ -10,7 +10,7 @@ import { eventually } from '../support/eventually.js'
 import { type McpParties, startMcpParties } from '../support/mcp-parties.js'
 import { freePort } from '../support/ports.js'
 import { temporaryFolder } from '../support/program.js'
-import { httpRoute, rule, toYaml } from '../support/resources.js'
+import { allow, httpRoute, proxyPolicy, rule, toYaml } from '../support/resources.js'
 import { startGatehouse } from '../support/stack.js'
 
 const MAIN = resolve(import.meta.dirname, '../../dist/main.js')
@@ -32,20 +32,25 @@ interface OnTerminal {
   log(): Promise<string>
 }
 
-/** Starts a command on a terminal of 100 columns and 40 rows. */
+/** Starts a command on a terminal of 40 rows. */
 async function onTerminal(
   command: 'run' | 'serve',
   documents: readonly object[],
   {
     flags = [],
+    columns = 100,
     ...environment
-  }: { readonly flags?: readonly string[]; readonly NO_COLOR?: string },
+  }: {
+    readonly flags?: readonly string[]
+    readonly columns?: number
+    readonly NO_COLOR?: string
+  },
 ): Promise<OnTerminal> {
   const folder = await temporaryFolder()
   const log = join(await temporaryFolder(), 'log')
   await writeFile(join(folder, 'resources.yaml'), toYaml(...documents))
   const args = [process.execPath, MAIN, command, '--resources', folder, '--admin', '127.0.0.1:0']
-  const child = spawn('python3', [TERMINAL, '100', '40', ...args, ...flags], {
+  const child = spawn('python3', [TERMINAL, String(columns), '40', ...args, ...flags], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, TERM: 'xterm', NO_COLOR: '', ...environment, LOG: log },
   })
@@ -111,6 +116,29 @@ test('serve shows it without colours where NO_COLOR is set, and the log stays on
   expect(started.shown()).not.toContain('\u001b')
   expect(await started.log()).toContain('"configuration published"')
 })
+
+test.each([40, 80])(
+  '%i columns, many routes: open ones and problems come first, and no line is wider',
+  async (columns) => {
+    const routes = Array.from({ length: 60 }, (_, index) => publicRoute(`/public-${String(index)}`))
+    const broken = proxyPolicy('broken', 'mcp', { authorization: allow('jwt.sub ==') })
+    const documents = [...parties.resources(await freePort(), RULE), ...routes, broken]
+    const flags = ['--grpc', '127.0.0.1:0']
+    const started = await onTerminal('serve', documents, { flags, columns, NO_COLOR: '1' })
+    await eventually(() => {
+      expect(started.shown()).toContain('gatehouse explain --admin')
+    }, 30_000)
+    const screen = started.shown().replaceAll('\r', '')
+    const headings = ['Listeners', 'Open routes (60)', 'Problems (', 'Other routes (', 'Next']
+    const places = headings.map((heading) => screen.indexOf(`\n${heading}`))
+    expect(places).toEqual(places.toSorted((a, b) => a - b))
+    expect(places).not.toContain(-1)
+    expect(screen).toContain('ProxyPolicy default/broken')
+    const [before = ''] = screen.split('\nNext')
+    expect(before.split('\n').filter((line) => line.length > columns)).toEqual([])
+    expect(screen.split('\n').length).toBeLessThan(60)
+  },
+)
 
 test('where stdout is no terminal, nothing is shown', async () => {
   const gatehouse = await startGatehouse({
