@@ -175,8 +175,8 @@ test('the status, the page and the gauges show which policies refuse nothing, an
     all.find((one) => one.kind === kind && one.name === name)
   const attached = of('ProxyPolicy', 'open')?.conditions.find(({ type }) => type === 'Attached')
   expect(attached).toMatchObject({ status: 'True', reason: 'Audit' })
-  expect(attached?.message).toContain('nothing is refused')
-  expect(attached?.message).toContain('Not in force in mode Audit: traffic.transformation')
+  expect(attached?.message).toContain('the policy refuses and changes nothing')
+  expect(attached?.message).toContain('Not audited and not in force: traffic.transformation')
   expect(of('HTTPRoute', 'open')).toMatchObject({ open: true })
   expect(of('HTTPRoute', 'open')?.conditions[0]?.message).toContain(
     'Open to everyone, as ProxyPolicy default/open of mode Audit refuses nothing',

@@ -14,6 +14,7 @@ import { relayHost } from '../routes/relay-hosts.js'
 import { about, isFalse, isTrue, statusOf, uniqueLines } from '../world/conditions.js'
 import { type Context, query } from '../world/context.js'
 import { uniqueGateways } from '../world/world.js'
+import { auditSentences } from './audit-sentences.js'
 import { type Findings, mcpFindings } from './mcp-findings.js'
 import { cookieLines } from './relay-cookie-lines.js'
 import { type TargetState, targetState } from './target-state.js'
@@ -133,33 +134,15 @@ function attachment(
     ? isTrue(
         'Attached',
         AUDIT,
-        uniqueLines([ATTACHED, IN_AUDIT, ...notAudited(context, translated)]),
+        uniqueLines([
+          ATTACHED,
+          ...auditSentences(translated.policy.spec, context.options.mesh !== undefined),
+        ]),
       )
     : isTrue('Attached', 'Attached', ATTACHED)
 }
 
 const ATTACHED = 'Attached to all targets'
-const IN_AUDIT =
-  'Mode Audit: what the policy would refuse is logged and counted, and nothing is refused'
-
-const KEYED_LIMITS = 'limits of traffic.rateLimit with a key'
-
-const hasKeyedLimit = (traffic: TranslatedPolicy['policy']['spec']['traffic']): boolean =>
-  traffic?.rateLimit?.local.some(({ key }) => key !== undefined) === true
-
-/** Reports the fields that have no effect in mode Audit. */
-function notAudited({ options }: Context, { policy }: TranslatedPolicy): readonly string[] {
-  const { traffic, backend } = policy.spec
-  const fields = [
-    ...(options.mesh !== undefined && traffic?.rateLimit ? ['traffic.rateLimit'] : []),
-    ...(options.mesh === undefined && hasKeyedLimit(traffic) ? [KEYED_LIMITS] : []),
-    traffic?.transformation && 'traffic.transformation',
-    traffic?.jwtAuthentication?.mcp && 'the documents of traffic.jwtAuthentication.mcp',
-    backend?.http?.requestTimeout && 'backend.http.requestTimeout',
-  ].filter((field) => typeof field === 'string')
-  return fields.length === 0 ? [] : [`Not in force in mode Audit: ${fields.join(', ')}`]
-}
-
 const ALL_REPLACED = 'Replaced: all of it, on every HTTPRoute of its Gateways'
 
 function heirLines(heirs: Heirs = NO_HEIRS): readonly string[] {
