@@ -1,6 +1,12 @@
 // Dependency-tracking memo: a query records what it reads, and its result is dropped when any of that changes. A change
 // reruns only the queries that depend on it, directly or indirectly (docs/architecture.md, "The incremental engine").
 
+import {
+  listOfSet,
+  type SmallSet,
+  withElement,
+  withoutElement,
+} from '../../incremental/small-set.js'
 import { each, type Work } from '../../turns.js'
 import type { World } from './world.js'
 
@@ -53,9 +59,10 @@ interface Result {
   readonly subject: unknown
   readonly value: unknown
   readonly reads: readonly Read[]
-  readonly parts: ReadonlySet<Result>
+  /** The results that it used; one may be there several times. */
+  readonly parts: readonly Result[]
   /** The results that used this one. */
-  readonly users: Set<Result>
+  users: SmallSet<Result>
   /** The last revision that asked for this result directly, not from within another query. */
   askedIn: number
 }
@@ -124,17 +131,17 @@ class Results {
 
   #keep(name: string, subject: unknown, value: unknown, reader: RecordingReader): Result {
     const { reads, parts } = reader
-    const result = { name, subject, value, reads, parts, users: new Set<Result>(), askedIn: -1 }
+    const result: Result = { name, subject, value, reads, parts, users: undefined, askedIn: -1 }
     this.#results.set(name, subject, result)
     for (const read of reads) this.#readers.add(read, result)
-    for (const part of parts) part.users.add(result)
+    for (const part of parts) part.users = withElement(part.users, result)
     this.#loose.add(result)
     return result
   }
 
   /** Drops a result and all results that used it. dropped: collects their values. */
   *#drop(result: Result, dropped?: ResultTable<unknown>): Work<void> {
-    const { name, subject, value, reads, parts, users } = result
+    const { name, subject, value, reads, parts } = result
     if (this.#results.get(name, subject) !== result) return
     this.#results.delete(name, subject)
     dropped?.set(name, subject, value)
@@ -142,11 +149,11 @@ class Results {
     this.#loose.delete(result)
     for (const read of reads) this.#readers.delete(read, result)
     for (const part of parts) {
-      part.users.delete(result)
+      part.users = withoutElement(part.users, result)
       this.#loose.add(part)
     }
     yield
-    for (const user of [...users]) yield* this.#drop(user, dropped)
+    for (const user of listOfSet(result.users)) yield* this.#drop(user, dropped)
   }
 
   *#dropUnused(): Work<void> {
@@ -159,7 +166,7 @@ class Results {
     for (const result of this.#loose) {
       this.#loose.delete(result)
       yield
-      if (result.users.size === 0 && result.askedIn !== this.#revision) yield* this.#drop(result)
+      if (result.users === undefined && result.askedIn !== this.#revision) yield* this.#drop(result)
     }
   }
 }
@@ -207,7 +214,7 @@ class RevisionReader implements Reader {
 /** The reader of one query: records its reads and the queries it uses. */
 class RecordingReader implements Reader {
   readonly reads: Read[] = []
-  readonly parts = new Set<Result>()
+  readonly parts: Result[] = []
 
   constructor(readonly results: Results) {}
 
@@ -218,37 +225,42 @@ class RecordingReader implements Reader {
 
   query<Value>(name: string, subject: unknown, compute: Compute<Value>): Value {
     const result = this.results.query(name, subject, compute)
-    this.parts.add(result)
+    this.#use(result)
     return result.value as Value
   }
 
   *queryWork<Value>(name: string, subject: unknown, compute: ComputeWork<Value>): Work<Value> {
     const result = yield* this.results.queryWork(name, subject, compute)
-    this.parts.add(result)
+    this.#use(result)
     return result.value as Value
+  }
+
+  /** Most queries use a part once, or again and again at once. */
+  #use(result: Result): void {
+    if (this.parts.at(-1) !== result) this.parts.push(result)
   }
 }
 
 /** Reverse index: the results that depend on a look-up. */
-class ReadIndex<Dependent> {
-  readonly #tables = new Map<TableName, Map<string, Set<Dependent>>>()
+class ReadIndex<Dependent extends object> {
+  readonly #tables = new Map<TableName, Map<string, SmallSet<Dependent>>>()
 
   add({ table, key }: Read, dependent: Dependent): void {
-    const rows = this.#tables.get(table) ?? new Map<string, Set<Dependent>>()
+    const rows = this.#tables.get(table) ?? new Map<string, SmallSet<Dependent>>()
     this.#tables.set(table, rows)
     const known = rows.get(key)
-    if (known === undefined) rows.set(key, new Set([dependent]))
-    else known.add(dependent)
+    const now = withElement(known, dependent)
+    if (now !== known) rows.set(key, now)
   }
 
   delete({ table, key }: Read, dependent: Dependent): void {
     const rows = this.#tables.get(table)
-    const known = rows?.get(key)
-    known?.delete(dependent)
-    if (known?.size === 0) rows?.delete(key)
+    const left = withoutElement(rows?.get(key), dependent)
+    if (left === undefined) rows?.delete(key)
+    else rows?.set(key, left)
   }
 
   readersOf({ table, key }: Read): readonly Dependent[] {
-    return [...(this.#tables.get(table)?.get(key) ?? [])]
+    return listOfSet(this.#tables.get(table)?.get(key))
   }
 }
