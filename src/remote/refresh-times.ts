@@ -33,10 +33,7 @@ export function refreshDelay({ maxAgeMs, maxStaleMs }: Freshness, chance: number
 
 /** Returns the maximum age that Cache-Control allows (RFC 9111 section 5.2.2), or undefined if it has none. */
 export function maxAgeOf(cacheControl: string | undefined): number | undefined {
-  const directives = (cacheControl ?? '')
-    .toLowerCase()
-    .split(',')
-    .map((one) => one.trim())
+  const directives = directivesOf(cacheControl)
   if (directives.some((one) => one === 'no-store' || one === 'no-cache')) return 0
   for (const directive of directives) {
     const [, seconds] = /^max-age="?(\d{1,10})"?$/.exec(directive) ?? []
@@ -44,6 +41,18 @@ export function maxAgeOf(cacheControl: string | undefined): number | undefined {
   }
   return undefined
 }
+
+/** Whether Cache-Control forbids to use an answer that is no longer fresh (RFC 9111 section 4.2.4). */
+export const forbidsStale = (cacheControl: string | undefined): boolean =>
+  directivesOf(cacheControl).some((one) => NEVER_STALE.has(one))
+
+const NEVER_STALE: ReadonlySet<string> = new Set(['no-store', 'no-cache', 'must-revalidate'])
+
+const directivesOf = (cacheControl: string | undefined): readonly string[] =>
+  (cacheControl ?? '')
+    .toLowerCase()
+    .split(',')
+    .map((one) => one.trim())
 
 /**
  * Returns how long an answer stays fresh (RFC 9111 section 4.2), or undefined if its headers do not say. now:

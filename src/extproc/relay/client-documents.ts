@@ -5,7 +5,7 @@ import { isJsonObject, isJsonWithin, parseJson } from '../../ir/json.js'
 import type { RemoteTarget } from '../../ir/remote-target.js'
 import { type Client, documentClient } from '../../oauth/relay/client.js'
 import type { CallRemote, RemoteAnswer } from '../../remote/http-call.js'
-import { freshnessOf } from '../../remote/refresh-times.js'
+import { forbidsStale, freshnessOf } from '../../remote/refresh-times.js'
 import { err, type Result } from '../../result.js'
 import type { Rates } from '../stream/rates.js'
 import type { Slots } from '../stream/slots.js'
@@ -32,12 +32,19 @@ const DAY_MS = 86_400_000
 const DEFAULT_MS = 300_000
 /** Minimum caching time, even if its headers ask for less: the consent page and its form are two requests. */
 const MIN_MS = 10_000
-const FAILURE_MS = 30_000
+const FAILURE: Times = { freshMs: 30_000, staleMs: 0 }
+
+/** How long an answer is used, and how long it is used while its host may not be asked. */
+interface Times {
+  readonly freshMs: number
+  readonly staleMs: number
+}
 
 interface Kept {
   readonly client: Result<Client, string>
-  readonly readAt: number
   readonly until: number
+  /** Until when it may be used while its host may not be asked; at least as late as `until`. */
+  readonly staleUntil: number
 }
 
 /** Creates an empty cache of metadata documents. */
@@ -45,13 +52,13 @@ export function createClientDocuments(deps: ClientDocumentsDeps): ClientDocument
   // Oldest first. Failures have a map of their own, because anybody can cause them: they displace no client.
   const clients = new Map<string, Kept>()
   const failures = new Map<string, Kept>()
-  const keep = (url: string, client: Result<Client, string>, ms: number): void => {
+  const keep = (url: string, client: Result<Client, string>, times: Times): void => {
     for (const kept of [clients, failures]) kept.delete(url)
     const kept = client.ok ? clients : failures
     const [oldest] = kept.keys()
     if (kept.size >= MAX_KEPT && oldest !== undefined) kept.delete(oldest)
-    const readAt = deps.now()
-    kept.set(url, { client, readAt, until: readAt + ms })
+    const now = deps.now()
+    kept.set(url, { client, until: now + times.freshMs, staleUntil: now + times.staleMs })
   }
   return {
     async get(url, signal) {
@@ -70,7 +77,7 @@ export function createClientDocuments(deps: ClientDocumentsDeps): ClientDocument
         // An aborted fetch says nothing about the document, so nothing is cached.
         if (!answer.ok && answer.error.type === 'aborted') return UNREAD
         const client = answer.ok ? readClient(url, answer.value) : UNREAD
-        keep(url, client, client.ok && answer.ok ? timeOf(answer.value, deps.now()) : FAILURE_MS)
+        keep(url, client, client.ok && answer.ok ? timesOf(answer.value, deps.now()) : FAILURE)
         return client
       } finally {
         giveBack()
@@ -79,9 +86,9 @@ export function createClientDocuments(deps: ClientDocumentsDeps): ClientDocument
   }
 }
 
-/** Returns the client of a document that may be out of date, but was read within a day: a flood must not end logins. */
+/** Returns the client of a document that may be out of date, if its headers allow that: a flood must not end logins. */
 const latest = (known: Kept | undefined, now: number): Result<Client, string> | undefined =>
-  known?.client.ok === true && now < known.readAt + DAY_MS ? known.client : undefined
+  known?.client.ok === true && now < known.staleUntil ? known.client : undefined
 
 const BUSY = err('Too many clients of this host log in at this moment. Try again in a moment.')
 const UNREAD = err('The description of this client cannot be read at the moment.')
@@ -105,7 +112,8 @@ function readClient(url: string, { status, headers, body }: RemoteAnswer): Resul
   return client.ok ? client : err(`The description of this client cannot be used: ${client.error}.`)
 }
 
-function timeOf({ headers }: RemoteAnswer, now: number): number {
+function timesOf({ headers }: RemoteAnswer, now: number): Times {
   const wanted = freshnessOf(headers, now) ?? DEFAULT_MS
-  return Math.min(DAY_MS, Math.max(MIN_MS, wanted))
+  const freshMs = Math.min(DAY_MS, Math.max(MIN_MS, wanted))
+  return { freshMs, staleMs: forbidsStale(headers['cache-control']) ? freshMs : DAY_MS }
 }

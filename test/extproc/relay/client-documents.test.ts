@@ -139,8 +139,9 @@ describe('a host', () => {
 })
 
 describe('a flood of documents that are not there', () => {
-  async function flooded(hosts: number) {
-    const { world, get } = createWorld(served(DOCUMENT, { 'cache-control': 'max-age=60' }))
+  async function flooded(hosts: number, more = '') {
+    const headers = { 'cache-control': `max-age=60${more}` }
+    const { world, get } = createWorld(served(DOCUMENT, headers))
     await get()
     world.call = served('{}')
     for (let at = 0; at < 600; at += 1)
@@ -165,6 +166,16 @@ describe('a flood of documents that are not there', () => {
     world.now += 1000
     expect((await get()).ok).toBe(false)
   })
+
+  test.each(['must-revalidate', 'no-cache'])(
+    'at the host of a document with %s ends its use when it is no longer fresh',
+    async (directive) => {
+      const { world, get } = await flooded(1, `, ${directive}`)
+      world.now += 60_000
+      for (let at = 0; at < 60; at += 1) await get(`https://clients.example/more-${at}.json`)
+      expect((await get()).ok).toBe(false)
+    },
+  )
 
   test('does not keep one that its host has taken back', async () => {
     const { world, get } = createWorld(served(DOCUMENT, { 'cache-control': 'max-age=60' }))
