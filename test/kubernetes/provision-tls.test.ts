@@ -32,6 +32,7 @@ import {
   tlsSecret,
 } from './support/objects.js'
 import { type Replica, startReplica } from './support/replica.js'
+import { rolesFor } from './support/roles.js'
 
 const AUDIENCE = 'gatehouse.infra.svc'
 const TENANTS = ['alice', 'bob'] as const
@@ -50,6 +51,7 @@ let backend: Awaited<ReturnType<typeof startBackend>>
 let replica: Replica
 let grpc: string
 let folder: string
+let flags: readonly string[]
 const envoys: EnvoyChild[] = []
 const clients: Client[] = []
 
@@ -67,13 +69,11 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'gatehouse-created-'))
   const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
   await Promise.all([writeFile(cert, own.cert), writeFile(key, own.key)])
-  replica = await startReplica({
-    ...{ kubeconfig: await api.kubeconfig(), grpc },
-    flags: [
-      ...['--provision', '--connect', grpc, '--connect-tls', AUDIENCE, '--connect-ca', cert],
-      ...['--grpc-tls-cert', cert, '--grpc-tls-key', key],
-    ],
-  })
+  flags = [
+    ...['--provision', '--connect', grpc, '--connect-tls', AUDIENCE, '--connect-ca', cert],
+    ...['--grpc-tls-cert', cert, '--grpc-tls-key', key],
+  ]
+  replica = await startReplica({ kubeconfig: await api.kubeconfig(), grpc, flags })
   for (const namespace of TENANTS) {
     const options = { namespace, audience: AUDIENCE, folder: join(folder, namespace) }
     envoys.push(await startCreatedEnvoy(api, options))
@@ -124,9 +124,9 @@ test.each(TENANTS)('an Envoy serves the HTTPS listener and the policy of %s', as
   expect(await statusOf(tenant, 'POST')).toBe(403)
 })
 
-function connect(): Client {
+function connect(to = grpc): Client {
   const options = { 'grpc.ssl_target_name_override': AUDIENCE }
-  const client = new Client(grpc, credentials.createSsl(Buffer.from(own.cert)), options)
+  const client = new Client(to, credentials.createSsl(Buffer.from(own.cert)), options)
   clients.push(client)
   return client
 }
@@ -145,10 +145,10 @@ interface Answer {
 }
 
 /** Asks for the resources of a type as an Envoy of the Gateway, with a connection of its own. */
-async function ask(cluster: string, typeUrl: string, token?: string): Promise<Answer> {
+async function ask(cluster: string, typeUrl: string, token?: string, to = grpc): Promise<Answer> {
   const { path, requestSerialize, responseDeserialize } =
     discoveryService['deltaAggregatedResources']!
-  const client = connect()
+  const client = connect(to)
   const stream = client.makeBidiStreamRequest(
     ...([path, requestSerialize, responseDeserialize, metadataWith(token)] as const),
   )
@@ -242,6 +242,30 @@ describe('nobody is served', () => {
 
 test('health needs no token: the health checks of an Envoy have none', async () => {
   expect(await callOnce('health')).toMatchObject({ code: status.OK })
+})
+
+test('without the right to review tokens no Envoy is served, and the log says why', async () => {
+  const user = 'guest-1'
+  const values = { envoys: { provision: true }, tls: { secretName: 'server' }, references: 'all' }
+  const permission = { group: 'authentication.k8s.io', resource: 'tokenreviews', verbs: [] }
+  await api.apply(...rolesFor(user, values, { permission, verb: 'create' }))
+  const to = `${ADDRESS}:${String(await freePort())}`
+  const guest = await startReplica({
+    ...{ kubeconfig: await api.kubeconfig(user), name: user, lease: user, grpc: to, flags },
+  })
+  try {
+    const token = await tokenFor(api, account('alice'), AUDIENCE)
+    expect(await ask('alice/gw', LISTENER_TYPE, token, to)).toMatchObject({
+      ...{ code: status.UNAVAILABLE, details: 'the token cannot be reviewed' },
+    })
+    expect(guest.log()).toContain('cannot create resource \\"tokenreviews\\"')
+    await api.apply(...rolesFor(user, values))
+    await eventually(async () => {
+      expect((await ask('alice/gw', LISTENER_TYPE, token, to)).code).toBe(status.OK)
+    }, 30_000)
+  } finally {
+    await guest.stop()
+  }
 })
 
 test('a token is never logged', async () => {
