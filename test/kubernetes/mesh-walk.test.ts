@@ -1,0 +1,36 @@
+// The walks of docs/mesh.md: what their helm commands install runs Gatehouse with the flags that the page explains.
+
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { helm, objectsOf, ROOT } from './support/chart.js'
+import { containerNamed } from './support/pod.js'
+
+/** The indented commands of the page, each on one line. */
+const commands = readFileSync(join(ROOT, 'docs/mesh.md'), 'utf8')
+  .replace(/\\\n\s*/g, '')
+  .split('\n')
+  .filter((line) => line.startsWith('    '))
+  .map((line) => line.trim())
+
+function only(pattern: RegExp): string {
+  const found = commands.filter((command) => pattern.test(command))
+  if (found.length !== 1)
+    throw new Error(`${String(found.length)} commands match ${pattern.source}`)
+  return found[0] ?? ''
+}
+
+/** Flags as FLAG=VALUE, of a command or of a container. */
+const flagsIn = (text: string): readonly string[] =>
+  (text.match(/--[a-z-]+(?:[ =][^\s-]\S*)?/g) ?? []).map((flag) => flag.replace(' ', '='))
+
+test.each(['envoy-gateway', 'istio'])('the walk for %s', (mesh) => {
+  const serve = only(new RegExp(`^gatehouse serve --kubernetes --for ${mesh} `))
+  const install = only(new RegExp(`^helm install .*--set mesh=${mesh}$`))
+  const args = install.split(' ').filter((arg) => !/^(helm|install|--create-namespace)$/.test(arg))
+  const { status, stdout, stderr } = helm('template', ...args, '--kube-version', '1.35.0')
+  expect({ status, stderr }).toMatchObject({ status: 0 })
+  const { args: given = [] } = containerNamed(objectsOf(stdout), 'gatehouse')
+  expect(flagsIn(serve).length).toBeGreaterThan(3)
+  expect(flagsIn(given.join(' '))).toEqual(expect.arrayContaining([...flagsIn(serve)]))
+})
