@@ -30,26 +30,9 @@ export interface CommonEnds {
   readonly end: number
 }
 
-/** Results for long lists, by the later one, as several callers compare the same two. Keeps neither list alive. */
-const compared = new WeakMap<
-  readonly unknown[],
-  { readonly before: WeakRef<readonly unknown[]>; readonly ends: CommonEnds }
->()
-
-const LONG = 256
-
 /** Counts the elements at the start and at the end of two lists that are the same objects; none counts for both. */
 export function commonEnds(before: readonly unknown[], now: readonly unknown[]): CommonEnds {
   if (before === now) return { start: now.length, end: 0 }
-  if (now.length < LONG) return compareEnds(before, now)
-  const known = compared.get(now)
-  if (known?.before.deref() === before) return known.ends
-  const ends = compareEnds(before, now)
-  compared.set(now, { before: new WeakRef(before), ends })
-  return ends
-}
-
-function compareEnds(before: readonly unknown[], now: readonly unknown[]): CommonEnds {
   const shorter = Math.min(before.length, now.length)
   let start = 0
   while (start < shorter && before[start] === now[start]) start += 1

@@ -15,6 +15,7 @@ import { Outgoing, takeInTurn } from './outgoing.js'
 import { Preparation } from './prepare.js'
 import { type AnyRequest, type Dialect, incremental, world } from './protocols.js'
 import { createResponseEncoders, type EncodeResponse } from './responses.js'
+import { SharedViews } from './shared-views.js'
 import type { NodeSnapshot, SnapshotCache, SnapshotForm } from './snapshot-cache.js'
 import { Turns } from './turns.js'
 import type { Protocol } from './type-stream.js'
@@ -85,17 +86,18 @@ const MAX_NAME_LENGTH = 400
 export function createAdsService(options: AdsOptions): AdsService {
   const open = new Set<Open>()
   let streams = 0
-  const turns = new Turns()
+  const [turns, views] = [new Turns(), new SharedViews()]
+  const shared = { options, turns, views, open }
   const encoders = createResponseEncoders()
   const serve = <Request extends AnyRequest>(dialect: Dialect<Request>): StreamMethod => ({
     type: 'stream',
     open: (call) => {
       streams += 1
       const encode = encoders.of[dialect.protocol]
-      return serveStream({ call, dialect, encode, options, turns, open, number: streams })
+      return serveStream({ ...shared, call, dialect, encode, number: streams })
     },
   })
-  const preparation = new Preparation(turns, encoders.prepare)
+  const preparation = new Preparation(turns, views, encoders.prepare)
   const spread = (): void => {
     const snapshot = options.cache.forAll()
     if (snapshot !== undefined) preparation.begin(snapshot)
@@ -136,6 +138,7 @@ interface Serving<Request> {
   readonly encode: EncodeResponse
   readonly options: AdsOptions
   readonly turns: Turns
+  readonly views: SharedViews
   readonly open: Set<Open>
   readonly number: number
 }
@@ -217,13 +220,14 @@ interface Begun {
 }
 
 function createStream<Request>(
-  { call, dialect, encode, options, turns }: Serving<Request>,
+  { call, dialect, encode, options, turns, views }: Serving<Request>,
   { peer, limit, form, outgoing }: Begun,
 ): AdsStream {
   const secrets = options.mayReceiveSecrets(call.peer)
   let warned = false
   return new AdsStream({
     protocol: dialect.protocol,
+    views,
     patienceMs: options.patienceMs ?? PATIENCE_MS,
     snapshot: () => {
       const snapshot = options.cache.forNode(peer.cluster, form)

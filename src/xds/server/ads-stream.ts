@@ -9,6 +9,7 @@ import {
   ROUTE_TYPE,
   VIRTUAL_HOST_TYPE,
 } from '../encode/type-urls.js'
+import type { SharedViews } from './shared-views.js'
 import type { NodeSnapshot, ResourceMap } from './snapshot-cache.js'
 import type { MayRemove, Protocol, Push } from './type-stream.js'
 import { TypeStream } from './type-stream.js'
@@ -44,6 +45,8 @@ export interface StreamRequest {
 /** What a stream is created with. */
 export interface StreamOptions {
   readonly protocol: Protocol
+  /** Shared by the streams of a server. */
+  readonly views: SharedViews
   /** Returns the current snapshot; undefined if there is none yet. */
   snapshot(): NodeSnapshot | undefined
   /** Runs the answer to a request, now or in a later turn; default: now. A request of thousands of names takes long. */
@@ -82,7 +85,8 @@ export class AdsStream {
   /** Handles a request. Throws if it asks for too many names; the stream must then end. */
   handle(request: StreamRequest): void {
     const known = this.#types.get(request.typeUrl)
-    const type = known ?? new TypeStream(request.typeUrl, this.#options.protocol)
+    const type =
+      known ?? new TypeStream(request.typeUrl, this.#options.protocol, this.#options.views)
     this.#types.set(request.typeUrl, type)
     if (known !== undefined && this.#isStale(type, request.nonce)) return
     if (request.nonce !== '') this.#settle(type, request)
@@ -136,7 +140,9 @@ export class AdsStream {
     const wanted = type.wanted(snapshot.get(type.typeUrl) ?? NOTHING)
     const routes = this.#types.get(ROUTE_TYPE)
     return type.typeUrl === VIRTUAL_HOST_TYPE && routes !== undefined
-      ? hostsOf(wanted, (configuration) => routes.delivery.holds(configuration))
+      ? hostsOf(wanted, this.#options.views.configurations(wanted), (configuration) =>
+          routes.delivery.holds(configuration),
+        )
       : wanted
   }
 

@@ -2,16 +2,18 @@
 
 import { compareText } from '../../incremental/sorted-list.js'
 import type { EncodedResource } from '../encode/encode.js'
-import { HeldResources, type HeldVersion } from './held-resources.js'
+import { HeldResources } from './held-resources.js'
 import {
   type ChangedResources,
   type InFlight,
   InFlightResponses,
   type SentChange,
+  type SentResponse,
 } from './in-flight.js'
 import { Suspects } from './nack-bisect.js'
 import { NackRetries } from './nack-retries.js'
-import { resourceChanges, type ResourceMap, sortedOf } from './snapshot-cache.js'
+import type { HeldVersion, SharedViews } from './shared-views.js'
+import type { ResourceMap } from './snapshot-cache.js'
 
 /** What a stream should be sent of one type. */
 export interface Changes {
@@ -23,20 +25,14 @@ export interface Changes {
   readonly lingering: readonly string[]
 }
 
-interface Sent {
-  readonly nonce: string
-  readonly version: string
-  readonly resources: readonly EncodedResource[]
-  readonly removed: readonly string[]
-}
-
 /** Stands for a removal in place of a version. */
 const REMOVAL = ''
 
 /** The delivery of one type on one stream. */
 export class Delivery {
   readonly #isDivisible: boolean
-  readonly #held = new HeldResources()
+  readonly #views: SharedViews
+  readonly #held: HeldResources
   readonly #refused = new NackRetries()
   /** Names rejected together with others. */
   readonly #suspects = new Suspects()
@@ -51,8 +47,10 @@ export class Delivery {
   readonly #inFlight = new InFlightResponses()
 
   /** isDivisible: whether a response may have some of the changed resources and leave the others for later. */
-  constructor(isDivisible: boolean) {
+  constructor(isDivisible: boolean, views: SharedViews) {
     this.#isDivisible = isDivisible
+    this.#views = views
+    this.#held = new HeldResources(views)
   }
 
   /** When the last unanswered response was sent, by performance.now(). */
@@ -96,7 +94,7 @@ export class Delivery {
     if (isFirst) {
       this.#wanted = wanted
       this.#isAllOpen = true
-      return { updated: sortedOf(wanted), gone: [], lingering: [] }
+      return { updated: this.#views.sorted(wanted), gone: [], lingering: [] }
     }
     this.#openChanges(wanted)
     const [updated, gone, lingering]: [EncodedResource[], string[], string[]] = [[], [], []]
@@ -120,7 +118,7 @@ export class Delivery {
       for (const names of [wanted.keys(), this.#held.keys()])
         for (const name of names) this.#open.add(name)
     else if (this.#wanted !== wanted) {
-      const { removed, added } = resourceChanges(this.#wanted, wanted)
+      const { removed, added } = this.#views.changes(this.#wanted, wanted)
       for (const { name } of [...removed, ...added]) this.#open.add(name)
     }
     this.#wanted = wanted
@@ -171,7 +169,7 @@ export class Delivery {
     )
   }
 
-  sent(push: Sent): void {
+  sent(push: SentResponse): void {
     this.#known = undefined
     const { nonce, version, resources, removed } = push
     const changed = this.#hasAll(resources) ? this.#sentAll(resources) : this.#sentSome(resources)
@@ -184,7 +182,7 @@ export class Delivery {
     const wanted = this.#wanted
     if (!this.#held.isEmpty || wanted?.size !== resources.length) return false
     return (
-      resources === sortedOf(wanted) ||
+      resources === this.#views.sorted(wanted) ||
       resources.every((resource) => wanted.get(resource.name) === resource)
     )
   }

@@ -1,32 +1,21 @@
 // The resources of one type that one stream holds, by name: a map shared with other streams, and deviations from it.
 
-import { memo } from '../../incremental/memo.js'
 import type { EncodedResource } from '../encode/encode.js'
+import type { HeldVersion, SharedViews } from './shared-views.js'
 import type { ResourceMap } from './snapshot-cache.js'
-
-/** What a stream holds under a name. */
-export interface HeldVersion {
-  /** The version; "" if Envoy may have any version, as after a NACK. */
-  readonly version: string
-  /** The resource; absent if only an incremental client's report is known. */
-  readonly resource?: EncodedResource
-  /** Set if Envoy rejected the first version sent, and so has none. */
-  readonly isRefused?: true
-}
-
-/** Memoised, as hundreds of streams hold the same thousands of resources. */
-const heldOf = memo((resource: EncodedResource): HeldVersion => ({
-  version: resource.version,
-  resource,
-}))
 
 const NOTHING: ResourceMap = new Map()
 
 /** The resources of one type that a stream holds. */
 export class HeldResources {
+  readonly #views: SharedViews
   #shared = NOTHING
   /** Entries that deviate from the shared map; undefined means not held although it is in that map. */
   readonly #own = new Map<string, HeldVersion | undefined>()
+
+  constructor(views: SharedViews) {
+    this.#views = views
+  }
 
   get isEmpty(): boolean {
     return this.#shared.size + this.#own.size === 0
@@ -35,7 +24,7 @@ export class HeldResources {
   get(name: string): HeldVersion | undefined {
     if (this.#own.has(name)) return this.#own.get(name)
     const resource = this.#shared.get(name)
-    return resource && heldOf(resource)
+    return resource && this.#views.held(resource)
   }
 
   has(name: string): boolean {
@@ -47,7 +36,7 @@ export class HeldResources {
   }
 
   setResource(resource: EncodedResource): void {
-    this.#own.set(resource.name, heldOf(resource))
+    this.#own.set(resource.name, this.#views.held(resource))
   }
 
   /** Holds exactly these resources. */
@@ -67,7 +56,7 @@ export class HeldResources {
 
   *entries(): Iterable<readonly [string, HeldVersion]> {
     for (const [name, resource] of this.#shared)
-      if (!this.#own.has(name)) yield [name, heldOf(resource)]
+      if (!this.#own.has(name)) yield [name, this.#views.held(resource)]
     for (const [name, held] of this.#own) if (held !== undefined) yield [name, held]
   }
 }

@@ -2,6 +2,14 @@
 
 import type { EncodedResource } from '../encode/encode.js'
 
+/** A response, as it was sent. */
+export interface SentResponse {
+  readonly nonce: string
+  readonly version: string
+  readonly resources: readonly EncodedResource[]
+  readonly removed: readonly string[]
+}
+
 /** A resource that was sent and not acknowledged yet. */
 export interface SentChange {
   /** The version sent. */

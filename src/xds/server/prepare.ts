@@ -3,7 +3,8 @@
 import { type Chunk, namedChunks } from '../../incremental/chunked-list.js'
 import { listOf } from '../../incremental/named-map.js'
 import type { EncodedResource } from '../encode/encode.js'
-import { type NodeSnapshot, versionSum } from './snapshot-cache.js'
+import type { SharedViews } from './shared-views.js'
+import type { NodeSnapshot } from './snapshot-cache.js'
 import type { Turns } from './turns.js'
 
 /** Number of resources that make a job. */
@@ -12,11 +13,13 @@ const MOST = 64
 /** Prepares the responses of new snapshots. */
 export class Preparation {
   readonly #turns: Turns
+  readonly #views: SharedViews
   readonly #encode: (chunk: Chunk<EncodedResource>) => void
   #known = new WeakSet<Chunk<EncodedResource>>()
 
-  constructor(turns: Turns, encode: (chunk: Chunk<EncodedResource>) => void) {
+  constructor(turns: Turns, views: SharedViews, encode: (chunk: Chunk<EncodedResource>) => void) {
     this.#turns = turns
+    this.#views = views
     this.#encode = encode
   }
 
@@ -43,7 +46,7 @@ export class Preparation {
     this.#turns.run(() => {
       this.#turns.spend(count)
       for (const chunk of chunks) {
-        versionSum(chunk)
+        this.#views.versionSum(chunk)
         this.#encode(chunk)
       }
     })

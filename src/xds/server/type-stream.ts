@@ -1,12 +1,10 @@
 // One type on one stream: its subscription, and the next response.
 
-import { briefMemo, memo } from '../../incremental/memo.js'
-import { listOf } from '../../incremental/named-map.js'
 import type { EncodedResource } from '../encode/encode.js'
 import { CLUSTER_TYPE, LISTENER_TYPE } from '../encode/type-urls.js'
 import { Delivery } from './delivery.js'
+import type { SharedViews } from './shared-views.js'
 import type { ResourceMap } from './snapshot-cache.js'
-import { versionOf } from './snapshot-cache.js'
 import { Subscription } from './subscription.js'
 
 /** A response, independent of the protocol. */
@@ -35,32 +33,11 @@ interface Named {
   readonly wanted: ResourceMap
 }
 
-/** If fewer than one in this many resources are subscribed to, looking these up is faster. */
-const FEW = 16
-
-/** Returns the resources of these names; all itself, which other streams share, if these are all of them. */
-const namedIn = memo((all: ResourceMap) =>
-  briefMemo((names: ReadonlySet<string>): ResourceMap => {
-    const isFew = names.size < all.size / FEW
-    const found = isFew
-      ? [...names].sort().flatMap((name) => all.get(name) ?? [])
-      : listOf(all).filter(({ name }) => names.has(name))
-    return found.length === all.size
-      ? all
-      : new Map(found.map((resource) => [resource.name, resource]))
-  }),
-)
-
-const nameSet = memo((resources: ResourceMap): ReadonlySet<string> => new Set(resources.keys()))
-
-const namesOf = memo((resources: readonly EncodedResource[]): readonly string[] =>
-  resources.map(({ name }) => name),
-)
-
 const NO_NAMES: ReadonlySet<string> = new Set()
 
 /** The state of one type on one stream. */
 export class TypeStream {
+  readonly #views: SharedViews
   readonly subscription: Subscription
   readonly delivery: Delivery
   /** Whether a response is due even if it has nothing new. */
@@ -75,9 +52,11 @@ export class TypeStream {
   constructor(
     readonly typeUrl: string,
     readonly protocol: Protocol,
+    views: SharedViews,
   ) {
+    this.#views = views
     this.subscription = new Subscription(typeUrl)
-    this.delivery = new Delivery(protocol === 'incremental' || !this.#isComplete())
+    this.delivery = new Delivery(protocol === 'incremental' || !this.#isComplete(), views)
   }
 
   ask(names: ReadonlySet<string>): void {
@@ -93,8 +72,8 @@ export class TypeStream {
     const { wildcard, names } = this.subscription
     if (wildcard) return all
     if (this.#named?.all === all && this.#named.names === names) return this.#named.wanted
-    const wanted = namedIn(all)(names)
-    if (wanted === all && names.size === all.size) this.#share(nameSet(all))
+    const wanted = this.#views.named(all, names)
+    if (wanted === all && names.size === all.size) this.#share(this.#views.names(all))
     this.#named = { all, names: this.subscription.names, wanted }
     return wanted
   }
@@ -117,7 +96,7 @@ export class TypeStream {
     if (this.protocol === 'state-of-the-world')
       return this.#sendWorld(nonce, wanted, updated, removable)
     const removed = this.#withMissing([...gone, ...lingering], wanted)
-    return this.#send(nonce, versionOf(wanted), updated, removed)
+    return this.#send(nonce, this.#views.version(wanted), updated, removed)
   }
 
   #sendWorld(
@@ -129,12 +108,12 @@ export class TypeStream {
     if (!this.#isComplete()) {
       // Envoy is not told: it keeps them as long as it requests them.
       this.delivery.forget(removed)
-      return this.#send(nonce, versionOf(wanted), updated, [])
+      return this.#send(nonce, this.#views.version(wanted), updated, [])
     }
     const kept = removed.length > 0 ? [] : this.delivery.leftovers(wanted)
     const world =
       kept.length === 0 ? wanted : new Map([...wanted, ...kept.map((r) => [r.name, r] as const)])
-    return this.#send(nonce, versionOf(world), [...world.values()], removed)
+    return this.#send(nonce, this.#views.version(world), [...world.values()], removed)
   }
 
   #send(
@@ -146,10 +125,12 @@ export class TypeStream {
     this.owed = false
     this.nonce = nonce
     this.#asked = NO_NAMES
-    const names = namesOf(resources)
+    const names = this.#views.namesOf(resources)
     const { isEmpty } = this.delivery
     const fresh = isEmpty ? names : names.filter((name) => !this.delivery.holds(name))
-    const changed = isEmpty ? names : namesOf(resources.filter((one) => !this.delivery.has(one)))
+    const changed = isEmpty
+      ? names
+      : this.#views.namesOf(resources.filter((one) => !this.delivery.has(one)))
     const push = { typeUrl: this.typeUrl, version, nonce, resources, fresh, changed, removed }
     this.delivery.sent(push)
     return push

@@ -6,7 +6,7 @@ import {
   LISTENER_TYPE,
   SECRET_TYPE,
 } from '../../../src/xds/encode/type-urls.js'
-import { versionOf } from '../../../src/xds/server/snapshot-cache.js'
+import { SharedViews } from '../../../src/xds/server/shared-views.js'
 import type { AdsHarness } from './ads-harness.js'
 import { brief, connected, node, PATIENCE_MS, startAds, take, takeDelta } from './ads-harness.js'
 import { nodeSnapshot } from './fake-envoy.js'
@@ -87,7 +87,7 @@ describe('order', () => {
     stream.ack(first)
     const latest = await stream.next()
     const fourth = nodeSnapshot({ listeners: ['l=4'] }).get(LISTENER_TYPE) ?? new Map()
-    expect(latest.versionInfo).toBe(versionOf(fourth))
+    expect(latest.versionInfo).toBe(new SharedViews().version(fourth))
     stream.ack(latest)
     await stream.silent()
   })

@@ -3,6 +3,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { CLUSTER_TYPE, LISTENER_TYPE } from '../../../src/xds/encode/type-urls.js'
 import { AdsStream, type StreamRequest } from '../../../src/xds/server/ads-stream.js'
+import { SharedViews } from '../../../src/xds/server/shared-views.js'
 import type { Push } from '../../../src/xds/server/type-stream.js'
 import { nodeSnapshot } from './fake-envoy.js'
 
@@ -29,6 +30,7 @@ test('the patience that ends during a look is seen at the next', () => {
   let snapshot = nodeSnapshot({ clusters: ['c'], listeners: ['l'] })
   const pushes: Push[] = []
   const stream = new AdsStream({
+    views: new SharedViews(),
     protocol: 'incremental',
     patienceMs: PATIENCE_MS,
     snapshot: () => snapshot,

@@ -9,6 +9,7 @@ import {
 import { LISTENER_TYPE } from '../../../src/xds/encode/type-urls.js'
 import { AdsStream } from '../../../src/xds/server/ads-stream.js'
 import { incremental, world } from '../../../src/xds/server/protocols.js'
+import { SharedViews } from '../../../src/xds/server/shared-views.js'
 import type { NodeSnapshot } from '../../../src/xds/server/snapshot-cache.js'
 import type { Protocol, Push } from '../../../src/xds/server/type-stream.js'
 import { nodeSnapshot } from './fake-envoy.js'
@@ -42,6 +43,7 @@ function open(protocol: Protocol): void {
       : world.read(create(DiscoveryRequestSchema, request))
   }
   stream = new AdsStream({
+    views: new SharedViews(),
     protocol,
     patienceMs: 3_000,
     snapshot: () => snapshot,

@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { CLUSTER_TYPE, LISTENER_TYPE, ROUTE_TYPE } from '../../../src/xds/encode/type-urls.js'
 import type { StreamRequest } from '../../../src/xds/server/ads-stream.js'
 import { AdsStream } from '../../../src/xds/server/ads-stream.js'
+import { SharedViews } from '../../../src/xds/server/shared-views.js'
 import type { NodeSnapshot } from '../../../src/xds/server/snapshot-cache.js'
 import type { Protocol, Push } from '../../../src/xds/server/type-stream.js'
 import { runs } from '../../support/runs.js'
@@ -28,6 +29,7 @@ class ModelEnvoy {
   constructor(protocol: Protocol, snapshot: () => NodeSnapshot) {
     this.#protocol = protocol
     this.#stream = new AdsStream({
+      views: new SharedViews(),
       protocol,
       snapshot,
       write: (push, sent) => {

@@ -5,6 +5,7 @@ import { namedMap } from '../../../src/incremental/named-map.js'
 import type { EncodedResource } from '../../../src/xds/encode/encode.js'
 import { ENDPOINT_TYPE, VIRTUAL_HOST_TYPE } from '../../../src/xds/encode/type-urls.js'
 import { Delivery } from '../../../src/xds/server/delivery.js'
+import { SharedViews } from '../../../src/xds/server/shared-views.js'
 import { TypeStream } from '../../../src/xds/server/type-stream.js'
 
 const host = (index: number, version: string): EncodedResource => ({
@@ -21,7 +22,7 @@ const host = (index: number, version: string): EncodedResource => ({
 test('of 5,000 hosts a stream looks at those that changed', () => {
   const list = [...Array(5_000).keys()].map((index) => host(index, '1'))
   const all = namedMap(list)
-  const delivery = new Delivery(true)
+  const delivery = new Delivery(true, new SharedViews())
   const first = delivery.changes(all).updated
   expect(first).toEqual(list)
   delivery.sent({ nonce: '1', version: 'a', resources: first, removed: [] })
@@ -48,8 +49,9 @@ test('of 5,000 hosts a stream looks at those that changed', () => {
 test('streams that name all resources share what they want, and one that names some has these', () => {
   const list = [...Array(100).keys()].map((index) => host(index, '1'))
   const all = namedMap(list)
+  const views = new SharedViews()
   const streamOf = (...names: readonly string[]): TypeStream => {
-    const stream = new TypeStream(ENDPOINT_TYPE, 'incremental')
+    const stream = new TypeStream(ENDPOINT_TYPE, 'incremental', views)
     stream.subscription.change(names, [])
     return stream
   }
@@ -70,7 +72,7 @@ test('streams that name all resources share what they want, and one that names s
 test('a first response that leaves something out has it in the next', () => {
   const list = [host(1, '1'), host(2, '1'), host(3, '1')]
   const all = namedMap(list)
-  const delivery = new Delivery(true)
+  const delivery = new Delivery(true, new SharedViews())
   expect(delivery.changes(all).updated).toEqual(list)
   delivery.sent({ nonce: '1', version: 'a', resources: list.slice(0, 2), removed: [] })
   expect(delivery.changes(all).updated).toEqual(list.slice(2))

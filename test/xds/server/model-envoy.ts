@@ -14,6 +14,7 @@ import {
 } from '../../../src/xds/encode/type-urls.js'
 import { AdsStream } from '../../../src/xds/server/ads-stream.js'
 import { incremental } from '../../../src/xds/server/protocols.js'
+import { SharedViews } from '../../../src/xds/server/shared-views.js'
 import type { NodeSnapshot } from '../../../src/xds/server/snapshot-cache.js'
 import type { Push } from '../../../src/xds/server/type-stream.js'
 import { routeConfigurationOf } from '../../../src/xds/server/vhds.js'
@@ -172,6 +173,7 @@ export class ModelEnvoy {
     const inbox: Push[] = []
     this.#inbox = inbox
     return new AdsStream({
+      views: new SharedViews(),
       protocol: 'incremental',
       snapshot: this.#snapshot,
       write: (push, sent) => {

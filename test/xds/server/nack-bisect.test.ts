@@ -10,6 +10,7 @@ import {
 import { LISTENER_TYPE, ROUTE_TYPE, VIRTUAL_HOST_TYPE } from '../../../src/xds/encode/type-urls.js'
 import { AdsStream } from '../../../src/xds/server/ads-stream.js'
 import { incremental, world } from '../../../src/xds/server/protocols.js'
+import { SharedViews } from '../../../src/xds/server/shared-views.js'
 import type { NodeSnapshot } from '../../../src/xds/server/snapshot-cache.js'
 import type { Protocol, Push } from '../../../src/xds/server/type-stream.js'
 import { runs } from '../../support/runs.js'
@@ -26,6 +27,7 @@ let isAll: boolean | undefined
 
 const open = (protocol: Protocol): AdsStream =>
   new AdsStream({
+    views: new SharedViews(),
     protocol,
     snapshot: () => snapshot,
     write: (push, sent) => {

@@ -5,6 +5,7 @@ import { namedMap } from '../../../src/incremental/named-map.js'
 import type { EncodedResource } from '../../../src/xds/encode/encode.js'
 import { CLUSTER_TYPE } from '../../../src/xds/encode/type-urls.js'
 import { Preparation } from '../../../src/xds/server/prepare.js'
+import { SharedViews } from '../../../src/xds/server/shared-views.js'
 import { Turns } from '../../../src/xds/server/turns.js'
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
@@ -74,7 +75,11 @@ test('thousands of new resources are encoded a few hundred in each turn', async 
   })
   let encoded = 0
   const inTurn: number[] = []
-  const preparation = new Preparation(new Turns(), ({ length }) => void (encoded += length))
+  const preparation = new Preparation(
+    new Turns(),
+    new SharedViews(),
+    ({ length }) => void (encoded += length),
+  )
   preparation.begin(new Map([[CLUSTER_TYPE, namedMap(resources)]]))
   while (encoded > 0) {
     inTurn.push(encoded)
