@@ -73,6 +73,17 @@ describe('beside what tells the form', () => {
   })
 })
 
+describe('what nobody can read, wherever it is', () => {
+  test.each([
+    ['tokens below a member of some gateways', { extra_body: { prompt_token_ids: [1, 2, 3] } }],
+    ['vectors below it', { extra_body: { prompt_embeds: 'AAAA' } }],
+    ['tokens in a message', { messages: [{ role: 'user', content: 'hi', input_ids: [1, 2] }] }],
+  ])('%s: 400, and the LLM gets nothing', async (_name, more) => {
+    expect((await stack.post('/both', chat('hi', more))).status).toBe(400)
+    expect(stack.llm.requests).toEqual([])
+  })
+})
+
 describe('beside the reply', () => {
   test('llama.cpp, verbose; log probabilities and tokens go with the text', async () => {
     const { choices, ...rest } = completion(TEXT)
