@@ -50,23 +50,26 @@ export async function stop(parties: readonly Party[]): Promise<void> {
   }
 }
 
+/** Waits until the URL answers. It is asked seldom enough that the server's start takes no longer for it. */
 export const until = (url: string, timeoutMs = 20_000): Promise<void> =>
-  untilHolds(async () => (await fetch(url)).ok, timeoutMs, `${url} is ready`)
+  untilHolds(async () => (await fetch(url)).ok, timeoutMs, `${url} is ready`, 25)
 
 /**
  * Waits until the condition holds. A condition that throws does not hold.
  * @param what names the condition in the timeout error.
+ * @param intervalMs between two looks at the condition.
  */
 export async function untilHolds(
   condition: () => Promise<boolean>,
   timeoutMs: number,
   what = 'the condition holds',
+  intervalMs = 5,
 ): Promise<void> {
   const end = performance.now() + timeoutMs
   while (!(await condition().catch(() => false))) {
     if (performance.now() > end)
       throw new Error(`waited ${String(timeoutMs)} ms in vain until ${what}`)
-    await new Promise((resolve) => setTimeout(resolve, 5))
+    await new Promise((resolve) => setTimeout(resolve, intervalMs))
   }
 }
 
