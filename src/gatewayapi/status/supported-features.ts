@@ -47,7 +47,7 @@ export const SUPPORTED_FEATURES: readonly string[] = [
   'ReferenceGrant',
 ]
 
-/** Features that the Envoys which Gatehouse creates lack: they serve no HTTPS, and have the addresses that their Service gets. */
+/** Features that the Envoys which Gatehouse creates lack: they serve HTTPS only with TLS, and have the addresses that their Service gets. */
 const NOT_PROVISIONED: ReadonlySet<string> = new Set([
   'GatewayFrontendClientCertificateValidation',
   'GatewayFrontendClientCertificateValidationInsecureFallback',
