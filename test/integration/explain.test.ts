@@ -1,7 +1,7 @@
-// `gatehouse explain`, from files and from the running Gatehouse, agrees with Envoy: the same route, status, redirect
-// and challenge for each request of a list.
+// `gatehouse explain`, from files and from the running Gatehouse, agrees with Envoy: the same route, status, reason, reason
+// of audits, redirect and challenge for each request of a list.
 
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -9,12 +9,11 @@ import type { Explanation } from '../../src/explain/explanation.js'
 import type { Backend } from '../support/backend.js'
 import { startBackend } from '../support/backend.js'
 import { eventually } from '../support/eventually.js'
-import { explain } from '../support/explain-command.js'
+import { agreement, type Asked } from '../support/explain-agreement.js'
 import { explainedRoutes, ISSUER } from '../support/explained-routes.js'
 import { chat, sample, service } from '../support/guardrails.js'
 import { send } from '../support/http.js'
 import { toolCall } from '../support/mcp-guards.js'
-import { rawBytes } from '../support/raw-request.js'
 import { backendRef, gateway, httpRoute, proxyBackend } from '../support/resources.js'
 import { type Stack, startStack } from '../support/stack.js'
 import { newKey, type SigningKey, signToken } from '../support/tokens.js'
@@ -24,7 +23,6 @@ let webhook: Backend
 let stack: Stack
 let key: SigningKey
 let folder: string
-let files = 0
 
 /** --max-body-bytes. */
 const LIMIT = 64 * 1024
@@ -58,128 +56,8 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-interface Asked {
-  /** Distinguishes requests that differ in their tokens. */
-  readonly name?: string
-  readonly method?: string
-  readonly host: string
-  readonly path: string
-  readonly headers?: readonly string[]
-  readonly body?: string
-  readonly token?: string
-}
-
-interface Seen {
-  readonly status: number
-  /** null: none. */
-  readonly route: string | null
-  readonly location?: string | undefined
-  readonly challenge?: string | undefined
-}
-
-const headerIn = (head: string, name: string): string | undefined =>
-  new RegExp(`^${name}: (.*?)\\r?$`, 'im').exec(head)?.[1]
-
-interface Sent extends Omit<Seen, 'route'> {
-  /** Envoy's id of the request, which the access log repeats; absent: no answer came. */
-  readonly id: string | undefined
-}
-
-async function sent({ method = 'GET', host, path, headers, body, token }: Asked): Promise<Sent> {
-  const lines = [
-    `${method} ${path} HTTP/1.1`,
-    `Host: ${host}`,
-    ...(headers ?? []),
-    ...(token === undefined ? [] : [`Authorization: Bearer ${token}`]),
-    ...(body === undefined ? [] : [`Content-Length: ${String(Buffer.byteLength(body))}`]),
-  ]
-  const request = Buffer.from(`${lines.join('\r\n')}\r\n\r\n${body ?? ''}`, 'latin1')
-  const { status, head } = await rawBytes(stack.origin, request)
-  return {
-    id: headerIn(head, 'x-request-id'),
-    status,
-    location: headerIn(head, 'location'),
-    challenge: headerIn(head, 'www-authenticate'),
-  }
-}
-
-/** Routes by request id, in Envoy's access log, which is written every ten seconds: the tests run concurrently. */
-function loggedRoutes(): ReadonlyMap<string, string | null> {
-  const lines = stack
-    .output()
-    .split('\n')
-    .filter((line) => line.startsWith('{') && line.endsWith('}'))
-    .map((line) => JSON.parse(line) as { request_id: string; route: string | null })
-  return new Map(lines.map(({ request_id, route }) => [request_id, route]))
-}
-
-async function explained(asked: Asked): Promise<Explanation> {
-  const { method = 'GET', host, path, headers = [], body, token } = asked
-  const file = async (text: string): Promise<string> => {
-    const path = join(folder, String((files += 1)))
-    await writeFile(path, text)
-    return path
-  }
-  const port = stack.port
-  const request = [
-    ...['--listener-port', String(port), '--request', `${method} http://${host}${path}`],
-    ...headers.flatMap((header) => ['--header', header]),
-    ...(token === undefined ? [] : ['--token', await file(token)]),
-    ...(body === undefined ? [] : ['--body', await file(body)]),
-  ]
-  const limits = ['--max-body-bytes', String(LIMIT)]
-  const offline = await explain(['--resources', stack.folder, ...limits, ...request])
-  if (body !== undefined && body.length > 500_000) return offline
-  const { answer, place, result } = await explain([
-    '--admin',
-    new URL(stack.admin).host,
-    ...request,
-  ])
-  expect({ answer, place, result }).toEqual({
-    ...{ answer: offline.answer, result: offline.result },
-    place: { ...offline.place, ...(place.route && { route: place.route }) },
-  })
-  return offline
-}
-
-const OK = 200
-
-function asSeen({ answer, place }: Explanation): Seen {
-  const header = (name: string): string | undefined =>
-    answer.headers?.find(([own]) => own === name)?.[1]
-  return {
-    status: answer.status ?? OK,
-    route: place.route?.name ?? null,
-    location: header('location'),
-    challenge: header('www-authenticate'),
-  }
-}
-
-/** Routes that the translator adds by itself have names that explain does not show. */
-const plain = (seen: Seen): Seen =>
-  /(path-parameters|too-many-hops)$/.test(seen.route ?? '') ? { ...seen, route: null } : seen
-
-/** Sends every request to Envoy and to explain, and fails with the requests whose answers differ. */
-async function expectAgreement(all: readonly Asked[]): Promise<readonly Explanation[]> {
-  const answers: { readonly asked: Asked; readonly own: Explanation; readonly envoy: Sent }[] = []
-  for (const asked of all)
-    answers.push({ asked, own: await explained(asked), envoy: await sent(asked) })
-  const routes = await eventually(() => {
-    const logged = loggedRoutes()
-    for (const { envoy } of answers)
-      if (envoy.id !== undefined && !logged.has(envoy.id)) throw new Error('a line is missing')
-    return logged
-  }, 60_000)
-  for (const { asked, own: explanation } of answers)
-    if (asked.token !== undefined) expect(JSON.stringify(explanation)).not.toContain(asked.token)
-  const about = ({ token: _, ...asked }: Asked): string => JSON.stringify(asked)
-  const envoys = answers.map(({ asked, envoy: { id, ...rest } }) => {
-    return [about(asked), plain({ ...rest, route: routes.get(id ?? '') ?? null })]
-  })
-  const own = answers.map(({ asked, own: explanation }) => [about(asked), asSeen(explanation)])
-  expect(Object.fromEntries(own)).toEqual(Object.fromEntries(envoys))
-  return answers.map(({ own: explanation }) => explanation)
-}
+const expectAgreement = (all: readonly Asked[]): Promise<readonly Explanation[]> =>
+  agreement({ stack, folder, maxBodyBytes: LIMIT }, all)
 
 const words = (text: string): readonly string[] => text.trim().split(/\s+/)
 
@@ -285,6 +163,59 @@ test.concurrent('rules on tools, with a body', async () => {
     ...['allowed', 'denied-by-rule', 'not-a-message'],
     413,
   ])
+})
+
+test.concurrent('scopes, limits, header changes, filtered lists and audits', async () => {
+  const claims = { iss: ISSUER, aud: 'mcp', team: 'blue' }
+  const blue = await signToken({ key, claims: { ...claims, scope: 'tools.call' } })
+  const plainToken = await signToken({ key, claims })
+  const red = await signToken({ key, claims: { ...claims, team: 'red' } })
+  const to = (name: string, host: string, more: Partial<Asked> = {}): Asked => ({
+    ...{ name, host, path: '/' },
+    ...more,
+  })
+  const call = (name: string): Partial<Asked> => ({
+    method: 'POST',
+    headers: ['Content-Type: application/json'],
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: name, params: { name: 'drop' } }),
+  })
+  const cases: readonly (readonly [
+    reason: string | undefined,
+    audit: string | undefined,
+    Asked,
+  ])[] = [
+    ['insufficient-scope', undefined, to('none', 'scopes.example', { token: plainToken })],
+    ['allowed', undefined, to('some', 'scopes.example', { token: blue })],
+    [undefined, undefined, to('limited', 'limited.example')],
+    ['allowed', undefined, to('keyed', 'keyed.example')],
+    ['allowed', undefined, to('list', 'lists.example', { token: blue, ...call('ping') })],
+    [
+      'denied-by-rule',
+      undefined,
+      to('call', 'lists.example', { token: blue, ...call('tools/call') }),
+    ],
+    ['no-token', undefined, to('nobody', 'lists.example', call('tools/list'))],
+    ['allowed', 'no-rule-allows', to('red', 'audited.example', { token: red })],
+    ['allowed', undefined, to('blue', 'audited.example', { token: blue })],
+    ['no-token', undefined, to('nobody', 'audited.example')],
+    ['allowed', 'no-token', to('nobody', 'trial.example')],
+    ['allowed', 'malformed-token', to('opaque', 'trial.example', { token: 'opaque-token' })],
+  ]
+  const explanations = await expectAgreement(cases.map(([, , asked]) => asked))
+  expect(
+    explanations.map(({ answer, audit }) => [
+      answer.reason,
+      audit?.decision === 'deny' ? audit.reason : undefined,
+    ]),
+  ).toEqual(cases.map(([reason, audit]) => [reason, audit]))
+  const policies = explanations.map((each) => each.policies.map(({ policy }) => policy).join())
+  expect(new Set(policies)).toEqual(
+    new Set(
+      ['scopes', 'limited', 'keyed', 'lists', 'audited,audited-trial', 'trial'].map((names) =>
+        names.replace(/[^,]+/g, 'default/$&'),
+      ),
+    ),
+  )
 })
 
 test.concurrent('guarded bodies: their form and size', async () => {

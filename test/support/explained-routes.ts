@@ -2,7 +2,7 @@
 
 import { hook } from './guardrails.js'
 import { mcpGuardPolicy } from './mcp-guards.js'
-import { allow, API_GROUP, mcpRoute, prefix, proxyPolicy, rule } from './resources.js'
+import { allow, API_GROUP, inAudit, mcpRoute, prefix, proxyPolicy, rule } from './resources.js'
 import { keySet, type SigningKey } from './tokens.js'
 import { route, when } from './two-backends.js'
 
@@ -84,6 +84,31 @@ const protectedRoutes = (key: SigningKey): readonly object[] => [
   route('open', 'open.example', rule('/', 'backend')),
 ]
 
+/** Routes with the other parts of policies. */
+const otherPolicies = (key: SigningKey): readonly object[] => [
+  ...['scopes', 'limited', 'keyed', 'lists', 'audited', 'trial'].map((name) =>
+    route(name, `${name}.example`, rule('/', 'backend')),
+  ),
+  proxyPolicy('scopes', 'scopes', {
+    jwtAuthentication: jwt(key, {}),
+    authorization: { policy: { requiredScopes: [{ scopes: ['tools.call'] }] } },
+  }),
+  proxyPolicy('limited', 'limited', { rateLimit: { local: [{ requests: 100, per: '1m' }] } }),
+  proxyPolicy('keyed', 'keyed', {
+    rateLimit: { local: [{ requests: 100, per: '1m', key: 'request.method' }] },
+    transformation: { request: { set: { 'x-method': 'request.method' } } },
+  }),
+  proxyPolicy('lists', 'lists', {
+    jwtAuthentication: jwt(key, {
+      mcp: { provider: 'IdpOne', clientId: 'mcp', filterLists: true },
+    }),
+    authorization: { action: 'Deny', policy: { matchExpressions: ['mcp.tool.name == "drop"'] } },
+  }),
+  proxyPolicy('audited', 'audited', { jwtAuthentication: jwt(key, {}) }),
+  inAudit(proxyPolicy('audited-trial', 'audited', { authorization: allow('jwt.team == "blue"') })),
+  inAudit(proxyPolicy('trial', 'trial', { jwtAuthentication: jwt(key, {}) })),
+]
+
 /** Routes whose requests the Service "guard" is asked about. */
 const guardedRoutes = (): readonly object[] => [
   route('llm', 'llm.example', rule('/', 'backend')),
@@ -106,5 +131,6 @@ export const explainedRoutes = (key: SigningKey): readonly object[] => [
   matches(),
   redirects(),
   ...protectedRoutes(key),
+  ...otherPolicies(key),
   ...guardedRoutes(),
 ]
