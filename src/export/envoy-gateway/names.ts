@@ -13,6 +13,9 @@ export const CLOSED_BACKEND = 'gatehouse-closed'
 /** The ConfigMap with the CA of Gatehouse's certificate, which the administrator creates. */
 export const AUTHORITY = { group: '', kind: 'ConfigMap', name: 'gatehouse-ca' } as const
 
+/** Name of the SecurityPolicy for the pages of a relay. */
+export const pagesPolicyName = (httpRoute: string): string => `gatehouse-pages-${httpRoute}`
+
 /** References to the two addresses of an export, from any namespace. */
 export interface BackendRefs {
   readonly gatehouse: object
