@@ -49,6 +49,9 @@ export function readHead(text: string): AnswerHead | undefined {
 /** Whether answers of this status have no body (RFC 9110 sections 15.3.5 and 15.4.5). */
 export const isBodiless = (status: number): boolean => status === 204 || status === 304
 
+/** Whether a line of a head, or of the trailers, is a field. */
+export const isField = (line: string): boolean => FIELD.test(line)
+
 /** Returns the fields of READ, those of one name joined; undefined: a line is no field. */
 function fieldsOf(lines: readonly string[]): ReadonlyMap<string, string> | undefined {
   const fields = new Map<string, string>()

@@ -2,7 +2,7 @@
 // error, and the connection is not used again.
 
 import { GatehouseError } from '../errors.js'
-import { type AnswerHead, isBodiless, readHead } from './answer-head.js'
+import { type AnswerHead, isBodiless, isField, readHead } from './answer-head.js'
 
 /** Receives the parts of one answer, in order. */
 export interface AnswerParts {
@@ -15,7 +15,7 @@ export class BadAnswer extends GatehouseError {
   readonly code = 'EBADANSWER'
 }
 
-/** Maximum bytes of a head, of all trailers, and of the line before a chunk. */
+/** Maximum bytes of a head, of all interim heads, of all trailers, and of the line before a chunk. */
 const MAX_HEAD_BYTES = 16 * 1024
 const MAX_LINE_BYTES = 1024
 
@@ -28,6 +28,8 @@ const NOTHING = Buffer.alloc(0)
 /** Reads one answer. Its parts may end the call; the reader is not used after that. */
 export class AnswerReader {
   isDone = false
+  /** Whether the server has answered anything, so that it has the request. */
+  hasBegun = false
   /** Whether the server keeps the connection open after this answer. */
   keepsAlive = false
   /** How long it keeps it, in milliseconds, if it says so. */
@@ -38,7 +40,9 @@ export class AnswerReader {
   private kept = NOTHING
   /** Bytes of the body or the chunk that are still to come. */
   private left = 0
+  private interimBytes = 0
   private trailerBytes = 0
+  private isStopped = false
 
   /** isHead: whether the request was a HEAD, whose answer has no body. */
   constructor(
@@ -49,8 +53,15 @@ export class AnswerReader {
   /** Returns the number of bytes that belong to the answer: fewer than given only at its end. @throws BadAnswer */
   read(bytes: Buffer): number {
     let at = 0
-    while (at < bytes.length && !this.isDone) at += this.step(at === 0 ? bytes : bytes.subarray(at))
+    this.hasBegun ||= bytes.length > 0
+    while (at < bytes.length && !this.isDone && !this.isStopped)
+      at += this.step(at === 0 ? bytes : bytes.subarray(at))
     return at
+  }
+
+  /** Passes on nothing more, neither of later bytes nor of those that are being read. */
+  stop(): void {
+    this.isStopped = true
   }
 
   /** Called when the server has closed. Returns whether that completes the answer. */
@@ -99,11 +110,16 @@ export class AnswerReader {
     if (head === undefined) throw new BadAnswer('the head of the answer cannot be read')
     // Interim answers precede the answer (RFC 9110 section 15.2); no protocol was offered to switch to.
     if (head.status === 101) throw new BadAnswer('the answer switches protocols')
-    if (head.status < 200) return
+    if (head.status < 200) return this.skip(text)
     this.keepsAlive = head.keepsAlive
     this.keepAliveMs = head.keepAliveMs
     this.begin(head)
     this.parts.head(head)
+  }
+
+  private skip(interim: string): void {
+    this.interimBytes += interim.length + END_OF_HEAD.length
+    if (this.interimBytes > MAX_HEAD_BYTES) throw new BadAnswer('the interim answers are too long')
   }
 
   /** RFC 9112 section 6.3. */
@@ -142,5 +158,6 @@ export class AnswerReader {
     this.trailerBytes += line.length + END_OF_LINE.length
     if (this.trailerBytes > MAX_HEAD_BYTES) throw new BadAnswer('the trailers are too long')
     if (line === '') this.isDone = true
+    else if (!isField(line)) throw new BadAnswer('a trailer cannot be read')
   }
 }

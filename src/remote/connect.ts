@@ -24,7 +24,7 @@ export async function connectTarget(
   deps: Resolving & { readonly systemAuthorities: () => SecureContext },
   limits: { readonly signal: AbortSignal; readonly timeoutMs: number },
 ): Promise<Socket> {
-  const addresses = await resolveEndpoints(target.endpoints, deps)
+  const addresses = await resolveEndpoints(target.endpoints, deps, limits.signal)
   const attemptMs = Math.max(MIN_ATTEMPT_MS, limits.timeoutMs / addresses.length)
   let last = new RemoteError({ type: 'aborted' })
   for (const address of addresses) {

@@ -2,6 +2,7 @@
 
 import type { LookupAddress } from 'node:dns'
 import { type AddressRules, createAddressRules } from '../addresses/address-rules.js'
+import { GatehouseError } from '../errors.js'
 import type { Address, Endpoints } from '../ir/destination.js'
 import { codeOf, RemoteError } from './remote-failure.js'
 
@@ -17,12 +18,16 @@ export interface Resolving {
 
 const DEFAULT_RULES = createAddressRules({ scope: 'metadata', own: new Set(), allowed: [] })
 
-/** Returns at least one address. Rejects with RemoteError: no-endpoints, unresolved, forbidden-address. */
+/**
+ * Returns at least one address. Rejects with RemoteError: no-endpoints, unresolved, forbidden-address. An abort ends the
+ * wait for a name, which itself cannot be stopped.
+ */
 export async function resolveEndpoints(
   endpoints: Endpoints,
   { lookup, addresses = DEFAULT_RULES }: Resolving,
+  signal: AbortSignal,
 ): Promise<readonly Address[]> {
-  const found = await addressesOf(endpoints, lookup)
+  const found = await addressesOf(endpoints, lookup, signal)
   const [first] = found
   if (first === undefined) throw new RemoteError({ type: 'no-endpoints' })
   // Checked after resolution, on the addresses actually used, because a name may resolve differently next time.
@@ -39,13 +44,29 @@ export async function resolveEndpoints(
   return allowed
 }
 
-async function addressesOf(endpoints: Endpoints, lookup: Lookup): Promise<readonly Address[]> {
+async function addressesOf(
+  endpoints: Endpoints,
+  lookup: Lookup,
+  signal: AbortSignal,
+): Promise<readonly Address[]> {
   if (endpoints.type === 'addresses') return endpoints.addresses
   const { host, port } = endpoints
   try {
-    const found = await lookup(host.replace(/^\[(.*)\]$/, '$1'))
+    const found = await unlessAborted(lookup(host.replace(/^\[(.*)\]$/, '$1')), signal)
     return found.map(({ address }) => ({ ip: address, port }))
   } catch (error) {
     throw new RemoteError({ type: 'unresolved', host, code: codeOf(error) })
   }
 }
+
+class NotResolved extends GatehouseError {
+  readonly code = 'ETIMEDOUT'
+}
+
+const unlessAborted = <T>(work: Promise<T>, signal: AbortSignal): Promise<T> =>
+  new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(new NotResolved())
+    if (signal.aborted) onAbort()
+    else signal.addEventListener('abort', onAbort)
+    void work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
+  })

@@ -155,9 +155,9 @@ export class WebhookCall implements CallHandler {
     )
   }
 
-  /** Repeats a call that a kept connection lost, but not one sent over a new connection (RFC 9110 section 9.2.2). */
-  onError(error: unknown): void {
-    const mayRepeat = this.wasKept && this.status === 0 && !this.isSettled && !this.isRepeated
+  /** Repeats a call that a kept connection lost unread, but not one sent over a new one (RFC 9110 section 9.2.2). */
+  onError(error: unknown, hasBegun: boolean): void {
+    const mayRepeat = this.wasKept && !hasBegun && !this.isSettled && !this.isRepeated
     if (!mayRepeat || !LOST.has(codeOf(error))) return this.fail(error)
     this.isRepeated = true
     this.wasKept = false

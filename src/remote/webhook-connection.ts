@@ -26,7 +26,8 @@ export interface AnswerHandler {
   onHead(head: AnswerHead): void
   onData(bytes: Buffer): void
   onEnd(): void
-  onError(error: unknown): void
+  /** hasBegun: whether some of the answer, or of an interim one, had arrived. */
+  onError(error: unknown, hasBegun: boolean): void
 }
 
 /** The handler of a call, which learns whether its connection was open before. */
@@ -121,6 +122,7 @@ export class WebhookConnection {
   private abort(reason: Error): void {
     this.failure = reason
     this.isReusable = false
+    this.reader?.stop()
     this.socket.destroy()
     this.fail()
   }
@@ -201,10 +203,11 @@ export class WebhookConnection {
 
   private fail(): void {
     const { handler } = this
+    const hasBegun = this.reader?.hasBegun === true
     this.handler = undefined
     this.reader = undefined
     this.waiting = undefined
-    handler?.onError(this.failure ?? new LostConnection())
+    handler?.onError(this.failure ?? new LostConnection(), hasBegun)
   }
 }
 

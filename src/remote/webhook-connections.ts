@@ -109,7 +109,7 @@ export class WebhookPool implements OpenConnections, CallDispatcher {
       this.open.add(connection)
       this.send(connection, request, handler)
     } catch (error) {
-      handler.onError(error instanceof Error ? error : new RemoteError({ type: 'aborted' }))
+      handler.onError(error instanceof Error ? error : new RemoteError({ type: 'aborted' }), false)
     } finally {
       this.connecting -= 1
       this.tellClosed()
@@ -121,7 +121,7 @@ export class WebhookPool implements OpenConnections, CallDispatcher {
       if (!connection.send(request, handler)) this.onIdle(connection, undefined)
     } catch (error) {
       this.onIdle(connection, undefined)
-      handler.onError(error)
+      handler.onError(error, false)
     }
   }
 

@@ -143,6 +143,9 @@ describe('what is refused:', () => {
       'trailers without end',
       `${OK}transfer-encoding: chunked\r\n\r\n0\r\n${'x: y\r\n'.repeat(4_000)}`,
     ],
+    ['a trailer that is no field', `${OK}transfer-encoding: chunked\r\n\r\n0\r\n${OK}\r\n`],
+    ['a control character in a trailer', `${OK}transfer-encoding: chunked\r\n\r\n0\r\na: \0\r\n`],
+    ['interim answers without end', 'HTTP/1.1 100 C\r\n\r\n'.repeat(4_000)],
   ])('%s', (_name, text) => {
     expect(() => read(text)).toThrow(BadAnswer)
     expect(() => read(text, [1])).toThrow(BadAnswer)

@@ -86,6 +86,26 @@ test.each([
   expect([seen.idle, socket.destroyed]).toEqual([kept, kept === 0])
 })
 
+test('a call that ends within a piece of its answer reads no more of that piece', async () => {
+  const { connection, handler, seen, socket } = connected()
+  let abort: ((reason: Error) => void) | undefined
+  const ending: AnswerHandler = {
+    ...handler,
+    onStart: (given) => {
+      abort = given
+      return true
+    },
+    onData: (bytes) => {
+      handler.onData(bytes)
+      abort?.(new Error('too large'))
+    },
+  }
+  connection.send(REQUEST, ending)
+  socket.push(`HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${'1\r\na\r\n'.repeat(5_000)}`)
+  await eventually(() => expect(seen.errors).toHaveLength(1))
+  expect(seen.pieces).toBe(1)
+})
+
 test('a long answer lets other work run after every 64 KiB or so', async () => {
   const { connection, handler, seen, socket } = connected()
   connection.send(REQUEST, handler)
