@@ -1,8 +1,8 @@
 // npm run bench:kubernetes: measures the time from a change in an API server to Envoy's ACK, with N routes and policies
 // in a cluster. Writes its section of docs/performance.md.
 
-import { type ApiServer, startApiServer } from '../test/kubernetes/support/api-server.js'
-import { startReplica } from '../test/kubernetes/support/replica.js'
+import { type ApiServer, startApiServer } from '../testing/api-server.js'
+import { startReplica } from '../testing/replica.js'
 import { startAnsweringServer } from './answering-server.js'
 import { CHANGES, measureLiveChanges, WARM_UP } from './live-changes.js'
 import { COUNTS, type LiveRow, reportCluster } from './live-report.js'

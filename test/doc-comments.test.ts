@@ -28,8 +28,9 @@ test('every exported name of src has a doc comment', () => {
 /** Beginnings of comments that leave their subject to the reader. */
 const HEADLESS = /^\s*\/\*\* (?:Of|That|As that|At once|Why not)\b/
 
-test('every doc comment of src and test begins with what the thing is or does', () => {
-  const tests = readdirSync(import.meta.dirname, { recursive: true, withFileTypes: true })
+test('every doc comment of src, test and testing begins with what the thing is or does', () => {
+  const tests = [import.meta.dirname, resolve(import.meta.dirname, '../testing')]
+    .flatMap((folder) => readdirSync(folder, { recursive: true, withFileTypes: true }))
     .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
     .map((entry) => join(entry.parentPath, entry.name))
     .filter((path) => !path.includes('/node_modules/'))

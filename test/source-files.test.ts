@@ -1,8 +1,8 @@
 // Checks habits of the code that no linter knows: one home per name, owners of caches, errors with codes, short test
-// files, and benchmarks without the helpers of tests.
+// files, and what tests and benchmarks share in a room below both.
 
 import { readdirSync, readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { dirname, join, relative, resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { sourceFiles as files } from './support/source-files.js'
 
@@ -71,16 +71,19 @@ describe('tests', () => {
   })
 })
 
-describe('benchmarks', () => {
-  test('import nothing of test but the start of an API server and of a replica', () => {
-    const shared = ['api-server.js', 'replica.js'].map(
-      (file) => `../test/kubernetes/support/${file}`,
-    )
-    const imports = filesOf('bench').flatMap((path) =>
-      [...readFileSync(path, 'utf8').matchAll(/from '([^']*\/test\/[^']+)'/g)].map(
-        (match) => match[1] ?? '',
-      ),
-    )
-    expect(imports.toSorted()).toEqual(shared)
+const importsOf = (folder: string): readonly string[] =>
+  filesOf(folder).flatMap((path) =>
+    [...readFileSync(path, 'utf8').matchAll(/\b(?:from|import\()\s*'(\.[^']+)'/g)].map((match) =>
+      relative(ROOT, resolve(dirname(path), match[1] ?? '')),
+    ),
+  )
+
+describe('what tests and benchmarks share', () => {
+  test('is in testing: benchmarks import nothing of test', () => {
+    expect(importsOf('bench').filter((path) => path.startsWith('test/'))).toEqual([])
+  })
+
+  test('imports nothing of src, test and bench', () => {
+    expect(importsOf('testing').filter((path) => !path.startsWith('testing/'))).toEqual([])
   })
 })

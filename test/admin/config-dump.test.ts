@@ -3,8 +3,8 @@
 import { afterEach, expect, test } from 'vitest'
 import { type AdminServer, startAdminServer } from '../../src/admin/admin-server.js'
 import type { LazyJson } from '../../src/ir/json.js'
+import { eventually } from '../../testing/eventually.js'
 import { recordingLogger } from '../grpc/recording-logger.js'
-import { eventually } from '../support/eventually.js'
 
 let server: AdminServer | undefined
 

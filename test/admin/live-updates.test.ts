@@ -7,7 +7,7 @@ import { type AdminServer, startAdminServer } from '../../src/admin/admin-server
 import { LiveUpdates, MAX_VISITORS } from '../../src/admin/live-updates.js'
 import { readPageQuery } from '../../src/admin/page/page-query.js'
 import type { PageState, SectionChange } from '../../src/admin/page/page-view.js'
-import { eventually } from '../support/eventually.js'
+import { eventually } from '../../testing/eventually.js'
 import { emptyReport, mappedRoute, pageState } from '../support/page-state.js'
 
 const quiet = { debug() {}, info() {}, warn() {}, error() {} }

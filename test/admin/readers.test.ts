@@ -5,9 +5,9 @@ import { afterEach, expect, test } from 'vitest'
 import { type AdminServer, startAdminServer } from '../../src/admin/admin-server.js'
 import { MAX_READERS } from '../../src/admin/readers.js'
 import type { ReportedResource } from '../../src/admin/status-report.js'
+import { eventually } from '../../testing/eventually.js'
 import { recordingLogger } from '../grpc/recording-logger.js'
 import { countTurns } from '../support/count-turns.js'
-import { eventually } from '../support/eventually.js'
 
 let server: AdminServer | undefined
 const sockets: Socket[] = []

@@ -2,8 +2,8 @@
 // and the roles come last.
 
 import { afterAll, afterEach, expect, test } from 'vitest'
+import { eventually } from '../../testing/eventually.js'
 import { gatewayClass } from '../kubernetes/support/objects.js'
-import { eventually } from '../support/eventually.js'
 import { addressOf, api, install, podsOf, readyPods, type Release } from './support/cluster.js'
 import { installDefinitions, removeGatewayApi } from './support/definitions.js'
 import { deployShop, expectShop } from './support/shop.js'

@@ -2,8 +2,8 @@
 // the parameters and the listeners, and go with the Gateway.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { eventually } from '../../testing/eventually.js'
 import { inNamespace } from '../kubernetes/support/objects.js'
-import { eventually } from '../support/eventually.js'
 import { API_GROUP, gateway, httpRoute } from '../support/resources.js'
 import { app } from './support/app.js'
 import {

@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { explainRequest } from '../../src/commands/explain.js'
 import { parseCommandLine } from '../../src/settings.js'
+import { freePort } from '../../testing/ports.js'
 import { startBackend } from '../support/backend.js'
-import { freePort } from '../support/ports.js'
 import {
   gateway,
   httpRoute,

@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createPrint } from '../../src/demo/print.js'
 import { takeTour } from '../../src/demo/tour.js'
-import { eventually } from '../support/eventually.js'
+import { eventually } from '../../testing/eventually.js'
 import { type ComposeStack, composeUp } from './support/compose.js'
 
 const GATEWAY = 'http://127.0.0.1:8080'

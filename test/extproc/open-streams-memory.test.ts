@@ -10,7 +10,7 @@ import { ProcessingMode_BodySendMode as BodySendMode } from '../../src/grpc/gene
 import { ProcessingRequestSchema } from '../../src/grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
 import type { StreamCall, StreamListener } from '../../src/grpc/service.js'
 import { nextTurn } from '../../src/turns.js'
-import { eventually } from '../support/eventually.js'
+import { eventually } from '../../testing/eventually.js'
 import { guardEntry, guardrails, webhook } from './support/guards.js'
 import { body, headerMap, request } from './support/messages.js'
 import { buildProcTable } from './support/proc-table.js'

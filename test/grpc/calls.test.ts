@@ -6,7 +6,7 @@ import { constants } from 'node:http2'
 import { describe, expect, test } from 'vitest'
 import type { Call } from '../../src/grpc/service.js'
 import { GrpcError, percentEncode, Status } from '../../src/grpc/status.js'
-import { eventually } from '../support/eventually.js'
+import { eventually } from '../../testing/eventually.js'
 import {
   ask,
   echo,

@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { connect, Server, type Socket } from 'node:net'
 import { afterEach, expect, test, vi } from 'vitest'
 import { listen, type Listening } from '../../src/grpc/listen.js'
+import { eventually } from '../../testing/eventually.js'
 import { ANY_PORT } from '../support/any-port.js'
-import { eventually } from '../support/eventually.js'
 import { recordingLogger } from './recording-logger.js'
 
 const { logger, lines } = recordingLogger()

@@ -4,7 +4,7 @@ import { type ClientHttp2Stream, constants } from 'node:http2'
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { GrpcMethod, StreamCall } from '../../src/grpc/service.js'
 import { Status } from '../../src/grpc/status.js'
-import { eventually } from '../support/eventually.js'
+import { eventually } from '../../testing/eventually.js'
 import {
   ask,
   echo,

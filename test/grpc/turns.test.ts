@@ -5,8 +5,8 @@ import { connect } from 'node:net'
 import { expect, test } from 'vitest'
 import { startGrpcServer } from '../../src/grpc/server.js'
 import { PREFACE } from '../../src/http2/protocol.js'
+import { eventually } from '../../testing/eventually.js'
 import { data, headers, REQUEST, rst, settings } from '../http2/raw-peer.js'
-import { eventually } from '../support/eventually.js'
 import { recordingLogger } from './recording-logger.js'
 
 const MESSAGE = Buffer.from([0, 0, 0, 0, 1, 7])

@@ -1,8 +1,8 @@
 // Envoy's access log (--access-log) has Gatehouse's reason for each refusal, whichever filter refuses.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { eventually } from '../../testing/eventually.js'
 import { type Backend, startBackend } from '../support/backend.js'
-import { eventually } from '../support/eventually.js'
 import {
   chat,
   completion,

@@ -12,11 +12,11 @@ import {
   CheckResponseSchema,
 } from '../../src/grpc/generated/envoy/service/auth/v3/external_auth_pb.js'
 import { type GrpcServer, startGrpcServer } from '../../src/grpc/server.js'
+import { freePort } from '../../testing/ports.js'
 import { recordingLogger } from '../grpc/recording-logger.js'
 import { type Backend, startBackend } from '../support/backend.js'
 import { type Answer, send } from '../support/http.js'
 import { chain, destination, forward, ir, route } from '../support/ir.js'
-import { freePort } from '../support/ports.js'
 import { rawBytes } from '../support/raw-request.js'
 import { startTranslated, type TranslatedEnvoy } from '../support/translated-envoy.js'
 

@@ -2,11 +2,11 @@
 // Gateways: each presents its own certificate, and one without a usable certificate contacts nobody.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { eventually } from '../../testing/eventually.js'
+import { freePort } from '../../testing/ports.js'
 import { type Backend, startBackend } from '../support/backend.js'
 import { type KeyPair, selfSigned } from '../support/certificates.js'
-import { eventually } from '../support/eventually.js'
 import { send } from '../support/http.js'
-import { freePort } from '../support/ports.js'
 import {
   API_GROUP,
   type Document,

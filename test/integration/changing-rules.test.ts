@@ -2,7 +2,7 @@
 
 import { Agent, request } from 'node:http'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { eventually } from '../support/eventually.js'
+import { eventually } from '../../testing/eventually.js'
 import { bearer, send } from '../support/http.js'
 import { jwt, type ProtectedStack, sign, startProtectedStack } from '../support/protected-stack.js'
 import { httpRoute, proxyPolicy, rule } from '../support/resources.js'

@@ -8,12 +8,12 @@ import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
+import { eventually } from '../../testing/eventually.js'
+import { freePort } from '../../testing/ports.js'
 import { type Backend, startBackend } from '../support/backend.js'
 import { type DocumentServer, startDocumentServer } from '../support/document-server.js'
 import { envoyPath } from '../support/envoy.js'
-import { eventually } from '../support/eventually.js'
 import { type Answer, bearer, send } from '../support/http.js'
-import { freePort } from '../support/ports.js'
 import {
   gateway,
   httpRoute,

@@ -1,9 +1,9 @@
 // Certificates of clients on HTTPS listeners (Gateway tls.frontend), through a real Envoy: who may connect to which port.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { freePort } from '../../testing/ports.js'
 import { type KeyPair, selfSigned } from '../support/certificates.js'
 import { type Answer, send } from '../support/http.js'
-import { freePort } from '../support/ports.js'
 import { gateway, rule } from '../support/resources.js'
 import { route, startTwoBackends, type TwoBackends } from '../support/two-backends.js'
 

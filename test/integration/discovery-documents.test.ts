@@ -1,8 +1,8 @@
 // Discovery documents of providers that are late or fail, from the clients' point of view (decision 10).
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { eventually } from '../../testing/eventually.js'
 import { json, type Reply } from '../support/document-server.js'
-import { eventually } from '../support/eventually.js'
 import { send } from '../support/http.js'
 import { type KeySetStack, RETRIED_MS, startKeySetStack } from '../support/key-set-stack.js'
 import { mcpRoute, proxyPolicy } from '../support/resources.js'

@@ -2,7 +2,7 @@
 // documents over each.
 
 import { expect, onTestFinished, test } from 'vitest'
-import { eventually } from '../support/eventually.js'
+import { eventually } from '../../testing/eventually.js'
 import { bearer, send } from '../support/http.js'
 import { sign } from '../support/protected-stack.js'
 import { startServed } from '../support/served-stack.js'

@@ -1,7 +1,7 @@
 // Gatehouse down, slow or restarting beside a separate Envoy: callers get 503, and nothing unchecked gets through.
 
 import { describe, expect, test } from 'vitest'
-import { eventually } from '../support/eventually.js'
+import { eventually } from '../../testing/eventually.js'
 import { initialize, send } from '../support/http.js'
 import { httpRoute, rule } from '../support/resources.js'
 import { startTraffic, statusesOf } from '../support/traffic.js'

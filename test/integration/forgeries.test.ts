@@ -11,8 +11,8 @@ import {
   SignJWT,
 } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { eventually } from '../../testing/eventually.js'
 import { type DocumentServer, startDocumentServer } from '../support/document-server.js'
-import { eventually } from '../support/eventually.js'
 import {
   ISSUER,
   jwt,

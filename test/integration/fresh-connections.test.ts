@@ -3,7 +3,7 @@
 
 import { expect, onTestFinished, test } from 'vitest'
 import type { JsonObject } from '../../src/ir/json.js'
-import { eventually } from '../support/eventually.js'
+import { eventually } from '../../testing/eventually.js'
 import { type GrpcRelay, startGrpcRelay } from '../support/grpc-relay.js'
 import { chat } from '../support/guardrails.js'
 import { send } from '../support/http.js'

@@ -1,7 +1,7 @@
 // A Gatehouse that is frozen with its connections open (SIGSTOP): Envoy detects it, and no caller waits for long.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { eventually } from '../support/eventually.js'
+import { eventually } from '../../testing/eventually.js'
 import { chat, type GuardedStack, startGuardedStack } from '../support/guardrails.js'
 
 let stack: GuardedStack

@@ -2,10 +2,10 @@
 // changes of either during which no route is open.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { eventually } from '../../testing/eventually.js'
+import { freePort } from '../../testing/ports.js'
 import { type Backend, startBackend } from '../support/backend.js'
-import { eventually } from '../support/eventually.js'
 import { bearer, send } from '../support/http.js'
-import { freePort } from '../support/ports.js'
 import { ISSUER, jwt, provider, sign } from '../support/protected-stack.js'
 import {
   allow,

@@ -2,9 +2,9 @@
 // client or the LLM.
 
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { eventually } from '../../testing/eventually.js'
 import { auditedVerdicts, linesWith } from '../support/audits.js'
 import { type Backend, startBackend } from '../support/backend.js'
-import { eventually } from '../support/eventually.js'
 import {
   answerJson,
   asked,

@@ -1,7 +1,7 @@
 // Bodies on guarded routes: unreadable and too large ones are rejected, and those of other formats than LLM APIs pass.
 
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { eventually } from '../support/eventually.js'
+import { eventually } from '../../testing/eventually.js'
 import {
   answerJson,
   both,

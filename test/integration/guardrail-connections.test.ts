@@ -6,9 +6,10 @@ import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { eventually } from '../../testing/eventually.js'
+import { freePort } from '../../testing/ports.js'
 import { type Backend, startBackend } from '../support/backend.js'
 import { selfSigned } from '../support/certificates.js'
-import { eventually } from '../support/eventually.js'
 import {
   answerJson,
   both,
@@ -21,7 +22,6 @@ import {
   service,
   startGuardedStack,
 } from '../support/guardrails.js'
-import { freePort } from '../support/ports.js'
 import { API_GROUP, backendRef, proxyBackend } from '../support/resources.js'
 
 const certificate = selfSigned('guard.example')

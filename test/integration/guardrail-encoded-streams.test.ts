@@ -6,6 +6,7 @@ import { type IncomingMessage, request as httpRequest } from 'node:http'
 import { text } from 'node:stream/consumers'
 import OpenAI, { APIError } from 'openai'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { freePort } from '../../testing/ports.js'
 import { ENCODERS, flushed } from '../support/encoded-stream.js'
 import {
   asked,
@@ -16,7 +17,6 @@ import {
   service,
   startGuardedStack,
 } from '../support/guardrails.js'
-import { freePort } from '../support/ports.js'
 import { delta, nextReply } from '../support/streaming-llm.js'
 
 let stack: GuardedStack

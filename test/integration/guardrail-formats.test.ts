@@ -4,6 +4,7 @@
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { freePort } from '../../testing/ports.js'
 import {
   answerJson,
   asked,
@@ -15,7 +16,6 @@ import {
   startGuardedStack,
 } from '../support/guardrails.js'
 import { send } from '../support/http.js'
-import { freePort } from '../support/ports.js'
 
 let stack: GuardedStack
 

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { readdirSync, readlinkSync } from 'node:fs'
 import { type IncomingMessage, request } from 'node:http'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { eventually } from '../support/eventually.js'
+import { eventually } from '../../testing/eventually.js'
 import { chat, type GuardedStack, sample, startGuardedStack } from '../support/guardrails.js'
 import { nextReply, type OpenReply } from '../support/streaming-llm.js'
 

@@ -8,9 +8,10 @@ import { parse } from 'yaml'
 import { startEnvoy } from '../../src/envoy/child.js'
 import { waitUntilLive } from '../../src/envoy/wait-until-live.js'
 import type { JsonObject } from '../../src/ir/json.js'
+import { eventually } from '../../testing/eventually.js'
+import { freePort } from '../../testing/ports.js'
 import { type Backend, startBackend } from '../support/backend.js'
 import { envoyPath } from '../support/envoy.js'
-import { eventually } from '../support/eventually.js'
 import {
   answerJson,
   chat,
@@ -21,7 +22,6 @@ import {
   startGuardedStack,
 } from '../support/guardrails.js'
 import { type Answer, send } from '../support/http.js'
-import { freePort } from '../support/ports.js'
 import { gateway, proxyBackend } from '../support/resources.js'
 import { type Gatehouse, startGatehouse } from '../support/stack.js'
 

@@ -4,7 +4,8 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import OpenAI, { APIError } from 'openai'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { eventually } from '../support/eventually.js'
+import { eventually } from '../../testing/eventually.js'
+import { freePort } from '../../testing/ports.js'
 import {
   answerJson,
   asked,
@@ -17,7 +18,6 @@ import {
   startGuardedStack,
   type Wire,
 } from '../support/guardrails.js'
-import { freePort } from '../support/ports.js'
 import { delta, nextReply } from '../support/streaming-llm.js'
 
 let stack: GuardedStack

@@ -3,10 +3,10 @@
 import { once } from 'node:events'
 import { connect } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { eventually } from '../../testing/eventually.js'
+import { freePort } from '../../testing/ports.js'
 import { selfSigned } from '../support/certificates.js'
-import { eventually } from '../support/eventually.js'
 import { type Answer, send } from '../support/http.js'
-import { freePort } from '../support/ports.js'
 import { gateway, proxyBackend, rule } from '../support/resources.js'
 import { route, startTwoBackends, type TwoBackends } from '../support/two-backends.js'
 

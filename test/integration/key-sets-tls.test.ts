@@ -2,9 +2,9 @@
 
 import type { TLSSocket } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { eventually } from '../../testing/eventually.js'
 import { selfSigned } from '../support/certificates.js'
 import { type DocumentServer, json, startDocumentServer } from '../support/document-server.js'
-import { eventually } from '../support/eventually.js'
 import { k1, type KeySetStack, routeByKeys, startKeySetStack } from '../support/key-set-stack.js'
 import { API_GROUP, proxyBackend, remoteJwks } from '../support/resources.js'
 import { keySet } from '../support/tokens.js'

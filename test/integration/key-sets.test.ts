@@ -1,8 +1,8 @@
 // Key sets of providers that rotate, revoke, fail or serve false keys, from the callers' point of view (decision 2).
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { eventually } from '../../testing/eventually.js'
 import { json, type Reply } from '../support/document-server.js'
-import { eventually } from '../support/eventually.js'
 import { bearer, send } from '../support/http.js'
 import {
   ISSUER,

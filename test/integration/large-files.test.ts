@@ -1,8 +1,8 @@
 // Files that take long to read or cannot be read, beside files that are served: nothing waits for them.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { eventually } from '../../testing/eventually.js'
 import { type Backend, startBackend } from '../support/backend.js'
-import { eventually } from '../support/eventually.js'
 import { send } from '../support/http.js'
 import { gateway, httpRoute, proxyBackend, proxyPolicy, rule } from '../support/resources.js'
 import { type Stack, startStack } from '../support/stack.js'

@@ -1,8 +1,8 @@
 // Keys that are not available yet, from the callers' point of view (decision 1); and keys in the policy itself.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { eventually } from '../../testing/eventually.js'
 import { startDocumentServer } from '../support/document-server.js'
-import { eventually } from '../support/eventually.js'
 import {
   k1,
   k2,

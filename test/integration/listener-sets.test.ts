@@ -2,11 +2,11 @@
 // name of another.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { eventually } from '../../testing/eventually.js'
+import { freePort } from '../../testing/ports.js'
 import { type Backend, startBackend } from '../support/backend.js'
 import { selfSigned } from '../support/certificates.js'
-import { eventually } from '../support/eventually.js'
 import { send } from '../support/http.js'
-import { freePort } from '../support/ports.js'
 import { API_GROUP, type Document, gateway, proxyBackend, rule } from '../support/resources.js'
 import { type Stack, startStack } from '../support/stack.js'
 

@@ -5,10 +5,10 @@ import { appendFile, mkdir, readlink, rename, rm, symlink, writeFile } from 'nod
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { eventually } from '../../testing/eventually.js'
+import { freePort } from '../../testing/ports.js'
 import { type Backend, startBackend } from '../support/backend.js'
-import { eventually } from '../support/eventually.js'
 import { bearer, send } from '../support/http.js'
-import { freePort } from '../support/ports.js'
 import {
   gateway,
   httpRoute,

@@ -5,8 +5,8 @@ import { once } from 'node:events'
 import { openSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { eventually } from '../support/eventually.js'
-import { freePort } from '../support/ports.js'
+import { eventually } from '../../testing/eventually.js'
+import { freePort } from '../../testing/ports.js'
 import { temporaryFolder } from '../support/program.js'
 
 const MAIN = resolve(import.meta.dirname, '../../dist/main.js')

@@ -3,9 +3,9 @@
 
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { eventually } from '../../testing/eventually.js'
 import { auditedVerdicts, linesWith } from '../support/audits.js'
 import { type Backend, startBackend } from '../support/backend.js'
-import { eventually } from '../support/eventually.js'
 import { answerJson, both, hook, sample, service } from '../support/guardrails.js'
 import {
   events,

@@ -1,8 +1,8 @@
 // Mirrored requests (RequestMirror) through a real Envoy: which backends get copies, and what a copy contains.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { eventually } from '../../testing/eventually.js'
 import type { Backend } from '../support/backend.js'
-import { eventually } from '../support/eventually.js'
 import { bearer } from '../support/http.js'
 import { jwt, sign } from '../support/protected-stack.js'
 import { backendRef, gateway, prefix, proxyPolicy } from '../support/resources.js'

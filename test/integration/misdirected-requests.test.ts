@@ -4,8 +4,8 @@
 import { once } from 'node:events'
 import { connect } from 'node:http2'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { freePort } from '../../testing/ports.js'
 import { selfSigned } from '../support/certificates.js'
-import { freePort } from '../support/ports.js'
 import { gateway, httpRoute, rule } from '../support/resources.js'
 import { startTwoBackends, type TwoBackends } from '../support/two-backends.js'
 

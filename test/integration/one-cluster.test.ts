@@ -2,7 +2,7 @@
 
 import { expect, onTestFinished, test } from 'vitest'
 import type { JsonObject } from '../../src/ir/json.js'
-import { eventually } from '../support/eventually.js'
+import { eventually } from '../../testing/eventually.js'
 import { chat, sample } from '../support/guardrails.js'
 import { type Answer, bearer, send } from '../support/http.js'
 import { jwt, protectedRoute, sign } from '../support/protected-stack.js'

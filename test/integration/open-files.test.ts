@@ -7,7 +7,7 @@ import { connect, type Socket } from 'node:net'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect, onTestFinished, test } from 'vitest'
-import { eventually } from '../support/eventually.js'
+import { eventually } from '../../testing/eventually.js'
 import { temporaryFolder } from '../support/program.js'
 
 const MAIN = resolve(import.meta.dirname, '../../dist/main.js')

@@ -2,8 +2,8 @@
 // sees of them on the status page, in /status, in the metrics and in the log. With one process and with two workers.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { eventually } from '../../testing/eventually.js'
 import { type Backend, startBackend } from '../support/backend.js'
-import { eventually } from '../support/eventually.js'
 import { send } from '../support/http.js'
 import { allow, gateway, httpRoute, proxyBackend, proxyPolicy, rule } from '../support/resources.js'
 import { type Stack, startStack } from '../support/stack.js'

@@ -1,8 +1,8 @@
 // Envoys that start and stop beside a running Gatehouse: each gets the configuration meant for it.
 
 import { describe, expect, test } from 'vitest'
+import { freePort } from '../../testing/ports.js'
 import { send } from '../support/http.js'
-import { freePort } from '../support/ports.js'
 import { gateway, httpRoute, rule } from '../support/resources.js'
 import { World } from '../support/world.js'
 

@@ -2,7 +2,7 @@
 // sealed under a retired key opens.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { eventually } from '../support/eventually.js'
+import { eventually } from '../../testing/eventually.js'
 import { exchangeAt, logInAt, refreshAt, registerAt } from '../support/relay-login.js'
 import {
   discovered,

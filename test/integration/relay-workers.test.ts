@@ -3,7 +3,7 @@
 
 import { request, type ServerResponse } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { eventually } from '../support/eventually.js'
+import { eventually } from '../../testing/eventually.js'
 import { exchangeAt, logInAt } from '../support/relay-login.js'
 import { AS, type RelayStack, startRelayStack } from '../support/relay-stack.js'
 

@@ -2,12 +2,12 @@
 // sends iss (RFC 9207) and knows one client with one redirect URI.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { eventually } from '../../testing/eventually.js'
 import type { McpClient } from '../support/clients/client-run.js'
 import { type CookieJar, walk } from '../support/clients/consenting-agent.js'
 import { python } from '../support/clients/python.js'
 import { ts1 } from '../support/clients/ts1.js'
 import { ts2 } from '../support/clients/ts2.js'
-import { eventually } from '../support/eventually.js'
 import { send } from '../support/http.js'
 import { AS, consenting, type RelayStack, startRelayStack } from '../support/relay-stack.js'
 

@@ -4,9 +4,9 @@
 import { once } from 'node:events'
 import { connect } from 'node:http2'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { eventually } from '../../testing/eventually.js'
 import { type Backend, startBackend } from '../support/backend.js'
 import { type DocumentServer, startDocumentServer } from '../support/document-server.js'
-import { eventually } from '../support/eventually.js'
 import { type Answer, bearer, initialize, send } from '../support/http.js'
 import {
   allow,

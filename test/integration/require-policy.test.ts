@@ -1,8 +1,8 @@
 // --require-policy through a real Envoy: routes without a policy are closed, also while policies are added and removed.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { eventually } from '../../testing/eventually.js'
 import { type Backend, startBackend } from '../support/backend.js'
-import { eventually } from '../support/eventually.js'
 import { bearer, send } from '../support/http.js'
 import { jwt, sign } from '../support/protected-stack.js'
 import {

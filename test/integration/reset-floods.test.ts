@@ -10,7 +10,7 @@ import {
   type IncomingHttpStatusHeader,
 } from 'node:http2'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { eventually } from '../support/eventually.js'
+import { eventually } from '../../testing/eventually.js'
 import {
   answerJson,
   chat,

@@ -1,8 +1,8 @@
 // Typical HTTPRoutes and Services through the whole product: which backend answers which request.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { eventually } from '../../testing/eventually.js'
 import type { Backend } from '../support/backend.js'
-import { eventually } from '../support/eventually.js'
 import { backendRef, gateway, prefix, rule } from '../support/resources.js'
 import { route, startTwoBackends, type TwoBackends, when } from '../support/two-backends.js'
 

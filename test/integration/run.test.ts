@@ -3,10 +3,10 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { eventually } from '../support/eventually.js'
+import { eventually } from '../../testing/eventually.js'
+import { freePort } from '../../testing/ports.js'
 import { bearer, initialize, send } from '../support/http.js'
 import { ISSUER, type McpParties, startMcpParties } from '../support/mcp-parties.js'
-import { freePort } from '../support/ports.js'
 import { gateway } from '../support/resources.js'
 import { type Stack, startStack } from '../support/stack.js'
 

@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { freePort } from '../support/ports.js'
+import { freePort } from '../../testing/ports.js'
 import { sendUntilAnswered } from '../support/raw-http.js'
 import { SAMPLE_WEBHOOK, type SampleWebhook, startNodeWebhook } from '../support/sample-webhook.js'
 

@@ -3,8 +3,8 @@
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { descriptionText } from '../../src/explain/read-description.js'
+import { eventually } from '../../testing/eventually.js'
 import { type Backend, startBackend } from '../support/backend.js'
-import { eventually } from '../support/eventually.js'
 import {
   both,
   chat,

@@ -1,8 +1,8 @@
 // The status page of a Gatehouse with an Envoy: recent decisions of every worker, and no secret among what it shows.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { eventually } from '../../testing/eventually.js'
 import { type Backend, startBackend } from '../support/backend.js'
-import { eventually } from '../support/eventually.js'
 import { bearer, send } from '../support/http.js'
 import { jwt, protectedRoute, sign } from '../support/protected-stack.js'
 import { allow, gateway, proxyBackend } from '../support/resources.js'

@@ -3,6 +3,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type McpServer, startMcpServer } from '../../src/demo/mcp-server.js'
+import { eventually } from '../../testing/eventually.js'
 import { CLIENT_METADATA, type UserAgent } from '../support/clients/client-run.js'
 import { visitConsenting } from '../support/clients/consenting-agent.js'
 import {
@@ -11,7 +12,6 @@ import {
   STEP_UP_CLIENTS,
   STEP_UP_NAMES,
 } from '../support/clients/step-up.js'
-import { eventually } from '../support/eventually.js'
 import { CLIENT_ID, idpTwo, startTestIdp, type TestIdp } from '../support/identity-provider.js'
 import { discovered } from '../support/relay-stack.js'
 import { gateway, mcpRoute, proxyBackend, proxyPolicy, remoteJwks } from '../support/resources.js'

@@ -4,10 +4,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { eventually } from '../../testing/eventually.js'
 import { type Backend, startBackend } from '../support/backend.js'
 import { selfSigned } from '../support/certificates.js'
 import { type DocumentServer, startDocumentServer } from '../support/document-server.js'
-import { eventually } from '../support/eventually.js'
 import { bearer, send } from '../support/http.js'
 import {
   API_GROUP,

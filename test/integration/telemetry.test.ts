@@ -2,10 +2,10 @@
 
 import type { ServerResponse } from 'node:http'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { eventually } from '../../testing/eventually.js'
+import { freePort } from '../../testing/ports.js'
 import { type Backend, startBackend } from '../support/backend.js'
-import { eventually } from '../support/eventually.js'
 import { send } from '../support/http.js'
-import { freePort } from '../support/ports.js'
 import { protectedRoute, provider } from '../support/protected-stack.js'
 import { gateway, proxyBackend } from '../support/resources.js'
 import { type Stack, startStack } from '../support/stack.js'

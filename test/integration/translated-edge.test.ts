@@ -3,10 +3,10 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Route } from '../../src/ir/route.js'
+import { freePort } from '../../testing/ports.js'
 import { type Backend, startBackend } from '../support/backend.js'
 import { send } from '../support/http.js'
 import { chain, destination, forward, ir, route } from '../support/ir.js'
-import { freePort } from '../support/ports.js'
 import { sendRaw } from '../support/raw-http.js'
 import { startTranslated, type TranslatedEnvoy } from '../support/translated-envoy.js'
 

@@ -4,11 +4,11 @@
 import type { ServerResponse } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Route } from '../../src/ir/route.js'
+import { eventually } from '../../testing/eventually.js'
+import { freePort } from '../../testing/ports.js'
 import { type Backend, startBackend } from '../support/backend.js'
-import { eventually } from '../support/eventually.js'
 import { type Request, send } from '../support/http.js'
 import { chain, destination, forward, ir, route } from '../support/ir.js'
-import { freePort } from '../support/ports.js'
 import { startTranslated, type TranslatedEnvoy } from '../support/translated-envoy.js'
 
 let a: Backend

@@ -4,11 +4,11 @@ import { once } from 'node:events'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { UpstreamTls } from '../../src/ir/destination.js'
+import { freePort } from '../../testing/ports.js'
 import { type Backend, startBackend } from '../support/backend.js'
 import { selfSigned } from '../support/certificates.js'
 import { send } from '../support/http.js'
 import { chain, destination, forward, ir, route } from '../support/ir.js'
-import { freePort } from '../support/ports.js'
 import { startTranslated, type TranslatedEnvoy } from '../support/translated-envoy.js'
 
 const exact = selfSigned('a.example')

@@ -2,7 +2,7 @@
 // not accepted.
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { eventually } from '../support/eventually.js'
+import { eventually } from '../../testing/eventually.js'
 import { bearer, initialize, send } from '../support/http.js'
 import { rawRequest } from '../support/raw-request.js'
 import { startTrap, type Trap } from '../support/trap.js'

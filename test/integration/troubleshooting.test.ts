@@ -5,8 +5,9 @@ import { readFileSync } from 'node:fs'
 import { request as httpRequest } from 'node:http'
 import { resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { eventually } from '../../testing/eventually.js'
+import { freePort } from '../../testing/ports.js'
 import { type Backend, startBackend } from '../support/backend.js'
-import { eventually } from '../support/eventually.js'
 import {
   answerJson,
   chat,
@@ -17,7 +18,6 @@ import {
   startGuardedStack,
 } from '../support/guardrails.js'
 import { type Answer, bearer, type Request, send } from '../support/http.js'
-import { freePort } from '../support/ports.js'
 import { ISSUER, protectedRoute, provider, sign } from '../support/protected-stack.js'
 import {
   allow,

@@ -7,10 +7,10 @@ import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { JsonObject } from '../../src/ir/json.js'
 import { ROUTE_TYPE } from '../../src/xds/encode/type-urls.js'
+import { eventually } from '../../testing/eventually.js'
+import { freePort } from '../../testing/ports.js'
 import { cluster, listener } from '../support/ads-resources.js'
 import { type RealAds, realAds } from '../support/ads-server.js'
-import { eventually } from '../support/eventually.js'
-import { freePort } from '../support/ports.js'
 
 let ads: RealAds
 let backends: readonly Server[]

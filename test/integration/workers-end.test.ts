@@ -1,8 +1,8 @@
 // --workers with `serve`: the transports that Envoys use, and every way in which Gatehouse ends.
 
 import { expect, onTestFinished, test } from 'vitest'
+import { eventually } from '../../testing/eventually.js'
 import { json } from '../support/document-server.js'
-import { eventually } from '../support/eventually.js'
 import { bearer, send } from '../support/http.js'
 import { isGone } from '../support/processes.js'
 import { sign } from '../support/protected-stack.js'

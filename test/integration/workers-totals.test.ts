@@ -5,7 +5,7 @@ import type { ServerResponse } from 'node:http'
 import { request as httpRequest } from 'node:http'
 import type { Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { eventually } from '../support/eventually.js'
+import { eventually } from '../../testing/eventually.js'
 import {
   answerJson,
   chat,

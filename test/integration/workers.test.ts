@@ -3,9 +3,10 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { eventually } from '../../testing/eventually.js'
+import { freePort } from '../../testing/ports.js'
 import { startBackend } from '../support/backend.js'
 import { startDocumentServer } from '../support/document-server.js'
-import { eventually } from '../support/eventually.js'
 import {
   answerJson,
   both,
@@ -18,7 +19,6 @@ import {
   startGuardedStack,
 } from '../support/guardrails.js'
 import { bearer, initialize, send } from '../support/http.js'
-import { freePort } from '../support/ports.js'
 import { isGone } from '../support/processes.js'
 import { ISSUER, jwt, protectedRoute, sign } from '../support/protected-stack.js'
 import { allow, proxyBackend, remoteJwks, toYaml } from '../support/resources.js'

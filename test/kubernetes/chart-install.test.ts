@@ -8,8 +8,8 @@ import type { AddressInfo } from 'node:net'
 import { resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import type { AnyObject } from './support/api-call.js'
-import { type ApiServer, startApiServer } from './support/api-server.js'
+import type { AnyObject } from '../../testing/api-call.js'
+import { type ApiServer, startApiServer } from '../../testing/api-server.js'
 import { CHART, helm, type HelmAnswer, render, ROOT, template } from './support/chart.js'
 
 const ENVOYS = [

@@ -5,9 +5,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type AnyObject, ApiError } from '../../testing/api-call.js'
+import { type ApiServer, startApiServer } from '../../testing/api-server.js'
 import { API_GROUP, toYaml } from '../support/resources.js'
-import { type AnyObject, ApiError } from './support/api-call.js'
-import { type ApiServer, startApiServer } from './support/api-server.js'
 import { service } from './support/objects.js'
 
 const MAIN = resolve(import.meta.dirname, '../../dist/main.js')

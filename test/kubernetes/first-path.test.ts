@@ -1,10 +1,10 @@
 // The minimal end-to-end path: an object in the API server → Gatehouse → ADS → Envoy → Check → an answer.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { eventually } from '../support/eventually.js'
+import { eventually } from '../../testing/eventually.js'
+import { type Replica, startReplica } from '../../testing/replica.js'
 import { type OtherEnvoy, startOtherEnvoy } from '../support/other-envoy.js'
 import { type AppCluster, startAppCluster } from './support/app-cluster.js'
-import { type Replica, startReplica } from './support/replica.js'
 
 let cluster: AppCluster
 let replica: Replica

@@ -1,10 +1,10 @@
 // An API server that accepts calls and never answers: only direct callers wait for it.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { eventually } from '../support/eventually.js'
-import { ADDRESS } from './support/api-server.js'
+import { ADDRESS } from '../../testing/api-server.js'
+import { eventually } from '../../testing/eventually.js'
+import { type Replica, startReplica } from '../../testing/replica.js'
 import { type AppCluster, startAppCluster } from './support/app-cluster.js'
-import { type Replica, startReplica } from './support/replica.js'
 import { startTcpProxy, type TcpProxy } from './support/tcp-proxy.js'
 
 let cluster: AppCluster

@@ -4,7 +4,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
-import { startApiServer } from './support/api-server.js'
+import { startApiServer } from '../../testing/api-server.js'
 
 afterEach(() => {
   vi.unstubAllEnvs()

@@ -1,11 +1,11 @@
 // ListenerSets in a cluster: their status, the routes that are attached to them, and a cluster without their CRD.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { eventually } from '../support/eventually.js'
+import { type ApiServer, startApiServer } from '../../testing/api-server.js'
+import { eventually } from '../../testing/eventually.js'
+import { type Replica, startReplica } from '../../testing/replica.js'
 import { gateway, httpRoute } from '../support/resources.js'
-import { type ApiServer, startApiServer } from './support/api-server.js'
 import { gatewayClass, service } from './support/objects.js'
-import { type Replica, startReplica } from './support/replica.js'
 
 const GATEWAY_API = 'gateway.networking.k8s.io/v1'
 const CRD =

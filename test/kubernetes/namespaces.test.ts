@@ -1,14 +1,14 @@
 // Routes are attached to and detached from a listener by the labels of their namespace, at run time.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ADDRESS, type ApiServer, startApiServer } from '../../testing/api-server.js'
+import { eventually } from '../../testing/eventually.js'
+import { freePort } from '../../testing/ports.js'
+import { type Replica, startReplica } from '../../testing/replica.js'
 import { type Backend, startBackend } from '../support/backend.js'
-import { eventually } from '../support/eventually.js'
 import { type OtherEnvoy, startOtherEnvoy } from '../support/other-envoy.js'
-import { freePort } from '../support/ports.js'
 import { gateway, httpRoute } from '../support/resources.js'
-import { ADDRESS, type ApiServer, startApiServer } from './support/api-server.js'
 import { endpointSlice, gatewayClass, inNamespace, service } from './support/objects.js'
-import { type Replica, startReplica } from './support/replica.js'
 
 const SELECTOR = {
   matchLabels: { team: 'shop' },

@@ -1,14 +1,14 @@
 // Each permission of the chart's roles is needed: when it alone is missing, the log or /readyz names it.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { AnyObject } from '../../testing/api-call.js'
+import { type ApiServer, startApiServer } from '../../testing/api-server.js'
+import { eventually } from '../../testing/eventually.js'
+import { type Replica, type ReplicaOptions, startReplica } from '../../testing/replica.js'
 import { selfSigned } from '../support/certificates.js'
-import { eventually } from '../support/eventually.js'
 import { backendRef, gateway, httpRoute, proxyBackend } from '../support/resources.js'
-import type { AnyObject } from './support/api-call.js'
-import { type ApiServer, startApiServer } from './support/api-server.js'
 import { gatewayClass, policy, tlsSecret } from './support/objects.js'
 import { containerNamed } from './support/pod.js'
-import { type Replica, type ReplicaOptions, startReplica } from './support/replica.js'
 import {
   type Missing,
   type Permission,

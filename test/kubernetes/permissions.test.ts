@@ -1,13 +1,13 @@
 // The chart's permissions are sufficient. permissions-one-by-one.test.ts shows that each is needed.
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import type { AnyObject } from '../../testing/api-call.js'
+import { type ApiServer, startApiServer } from '../../testing/api-server.js'
+import { eventually } from '../../testing/eventually.js'
+import { type Replica, startReplica } from '../../testing/replica.js'
 import { selfSigned } from '../support/certificates.js'
-import { eventually } from '../support/eventually.js'
 import { gateway, httpRoute } from '../support/resources.js'
-import type { AnyObject } from './support/api-call.js'
-import { type ApiServer, startApiServer } from './support/api-server.js'
 import { gatewayClass, policy, service } from './support/objects.js'
-import { type Replica, startReplica } from './support/replica.js'
 import { rolesFor, type Values } from './support/roles.js'
 
 const CERTIFICATE = [{ namespace: 'default', secrets: ['certificate'] }]

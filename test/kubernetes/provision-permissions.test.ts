@@ -2,11 +2,11 @@
 // Gateway or the log names it, and all is well once it is there.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { eventually } from '../support/eventually.js'
+import { type ApiServer, startApiServer } from '../../testing/api-server.js'
+import { eventually } from '../../testing/eventually.js'
+import { type Replica, startReplica } from '../../testing/replica.js'
 import { gateway } from '../support/resources.js'
-import { type ApiServer, startApiServer } from './support/api-server.js'
 import { gatewayClass, inNamespace } from './support/objects.js'
-import { type Replica, startReplica } from './support/replica.js'
 import { type Permission, rolesFor, type Values } from './support/roles.js'
 
 const PATIENCE = 60_000

@@ -15,13 +15,14 @@ import { CheckRequestSchema } from '../../src/grpc/generated/envoy/service/auth/
 import { DeltaDiscoveryRequestSchema } from '../../src/grpc/generated/envoy/service/discovery/v3/discovery_pb.js'
 import { HealthCheckRequestSchema } from '../../src/grpc/generated/grpc/health/v1/health_pb.js'
 import { LISTENER_TYPE, SECRET_TYPE } from '../../src/xds/encode/type-urls.js'
+import { ADDRESS, type ApiServer, startApiServer } from '../../testing/api-server.js'
+import { eventually } from '../../testing/eventually.js'
+import { freePort } from '../../testing/ports.js'
+import { type Replica, startReplica } from '../../testing/replica.js'
 import { startBackend } from '../support/backend.js'
 import { type KeyPair, selfSigned } from '../support/certificates.js'
-import { eventually } from '../support/eventually.js'
 import { authorizationService, discoveryService, healthService } from '../support/grpc-client.js'
-import { freePort } from '../support/ports.js'
 import { gateway, httpRoute } from '../support/resources.js'
-import { ADDRESS, type ApiServer, startApiServer } from './support/api-server.js'
 import { startCreatedEnvoy, tokenFor } from './support/created-envoy.js'
 import {
   endpointSlice,
@@ -31,7 +32,6 @@ import {
   service,
   tlsSecret,
 } from './support/objects.js'
-import { type Replica, startReplica } from './support/replica.js'
 import { rolesFor } from './support/roles.js'
 
 const AUDIENCE = 'gatehouse.infra.svc'

@@ -2,12 +2,12 @@
 // what Gatehouse leaves alone.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { eventually } from '../support/eventually.js'
+import { type AnyObject, ApiError } from '../../testing/api-call.js'
+import { type ApiServer, startApiServer } from '../../testing/api-server.js'
+import { eventually } from '../../testing/eventually.js'
+import { type Replica, startReplica } from '../../testing/replica.js'
 import { API_GROUP, gateway } from '../support/resources.js'
-import { type AnyObject, ApiError } from './support/api-call.js'
-import { type ApiServer, startApiServer } from './support/api-server.js'
 import { inNamespace } from './support/objects.js'
-import { type Replica, startReplica } from './support/replica.js'
 
 const GATEWAY_API = 'gateway.networking.k8s.io/v1'
 const CREATED = [

@@ -1,12 +1,12 @@
 // Gatehouse while it cannot read every kind that it needs: it publishes nothing that lacks a kind.
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { eventually } from '../support/eventually.js'
+import { withoutConflict } from '../../testing/api-call.js'
+import { type ApiServer, definitions, startApiServer } from '../../testing/api-server.js'
+import { eventually } from '../../testing/eventually.js'
+import { type Replica, startReplica } from '../../testing/replica.js'
 import { gateway, httpRoute } from '../support/resources.js'
-import { withoutConflict } from './support/api-call.js'
-import { type ApiServer, definitions, startApiServer } from './support/api-server.js'
 import { gatewayClass, policy, service } from './support/objects.js'
-import { type Replica, startReplica } from './support/replica.js'
 
 const KINDS = [
   ['policy.gatehouse.dev', 'proxypolicies', 'proxybackends', 'proxyparameters'],

@@ -1,11 +1,11 @@
 // Two replicas behind one address, like a Service: either may be killed, and all replaced, without lost requests.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { eventually } from '../support/eventually.js'
+import { eventually } from '../../testing/eventually.js'
+import { type Replica, startReplica } from '../../testing/replica.js'
 import { type OtherEnvoy, startOtherEnvoy } from '../support/other-envoy.js'
 import { startTraffic, statusesOf } from '../support/traffic.js'
 import { type AppCluster, startAppCluster } from './support/app-cluster.js'
-import { type Replica, startReplica } from './support/replica.js'
 import { startTcpProxy, type Target, type TcpProxy } from './support/tcp-proxy.js'
 
 let cluster: AppCluster

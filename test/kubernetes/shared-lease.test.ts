@@ -1,12 +1,12 @@
 // Two releases that read the same namespaces with different settings: with a shared Lease, one of them writes status.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { eventually } from '../support/eventually.js'
+import type { AnyObject } from '../../testing/api-call.js'
+import { type ApiServer, startApiServer } from '../../testing/api-server.js'
+import { eventually } from '../../testing/eventually.js'
+import { type Replica, startReplica } from '../../testing/replica.js'
 import { gateway, httpRoute } from '../support/resources.js'
-import type { AnyObject } from './support/api-call.js'
-import { type ApiServer, startApiServer } from './support/api-server.js'
 import { gatewayClass, service } from './support/objects.js'
-import { type Replica, startReplica } from './support/replica.js'
 
 const GATEWAY_API = 'gateway.networking.k8s.io/v1'
 const LEASE = '/apis/coordination.k8s.io/v1/namespaces/default/leases/shared'

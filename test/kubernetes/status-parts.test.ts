@@ -1,12 +1,12 @@
 // Status of parts: each parentRef and each listener; and entries that belong to other controllers.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { eventually } from '../support/eventually.js'
+import { type AnyObject, withoutConflict } from '../../testing/api-call.js'
+import { type ApiServer, startApiServer } from '../../testing/api-server.js'
+import { eventually } from '../../testing/eventually.js'
+import { type Replica, startReplica } from '../../testing/replica.js'
 import { gateway, httpRoute } from '../support/resources.js'
-import { type AnyObject, withoutConflict } from './support/api-call.js'
-import { type ApiServer, startApiServer } from './support/api-server.js'
 import { gatewayClass, policy, service } from './support/objects.js'
-import { type Replica, startReplica } from './support/replica.js'
 
 const GATEWAY_API = 'gateway.networking.k8s.io/v1'
 const OURS = 'policy.gatehouse.dev/v1alpha1'

@@ -2,12 +2,12 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { SUPPORTED_FEATURES } from '../../src/gatewayapi/status/supported-features.js'
-import { eventually } from '../support/eventually.js'
+import type { AnyObject } from '../../testing/api-call.js'
+import { type ApiServer, startApiServer } from '../../testing/api-server.js'
+import { eventually } from '../../testing/eventually.js'
+import { type Replica, startReplica } from '../../testing/replica.js'
 import { gateway, httpRoute } from '../support/resources.js'
-import type { AnyObject } from './support/api-call.js'
-import { type ApiServer, startApiServer } from './support/api-server.js'
 import { gatewayClass, policy, service } from './support/objects.js'
-import { type Replica, startReplica } from './support/replica.js'
 
 const GATEWAY_API = 'gateway.networking.k8s.io/v1'
 const OURS = 'policy.gatehouse.dev/v1alpha1'

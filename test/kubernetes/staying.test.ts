@@ -1,12 +1,12 @@
 // An API server that goes away, comes back, and has dropped the history that a watch would need.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { eventually } from '../support/eventually.js'
+import { ADDRESS } from '../../testing/api-server.js'
+import { eventually } from '../../testing/eventually.js'
+import { type Replica, startReplica } from '../../testing/replica.js'
 import { type OtherEnvoy, startOtherEnvoy } from '../support/other-envoy.js'
 import { httpRoute, prefix } from '../support/resources.js'
-import { ADDRESS } from './support/api-server.js'
 import { type AppCluster, startAppCluster } from './support/app-cluster.js'
-import { type Replica, startReplica } from './support/replica.js'
 import { startTcpProxy, type TcpProxy } from './support/tcp-proxy.js'
 
 let cluster: AppCluster

@@ -6,12 +6,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect } from 'node:tls'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { ADDRESS, type ApiServer, startApiServer } from '../../testing/api-server.js'
+import { eventually } from '../../testing/eventually.js'
+import { freePort } from '../../testing/ports.js'
+import { type Replica, type ReplicaOptions, startReplica } from '../../testing/replica.js'
 import { type Backend, startBackend } from '../support/backend.js'
 import { selfSigned } from '../support/certificates.js'
-import { eventually } from '../support/eventually.js'
 import { send } from '../support/http.js'
 import { type OtherEnvoy, startOtherEnvoy } from '../support/other-envoy.js'
-import { freePort } from '../support/ports.js'
 import {
   API_GROUP,
   backendRef,
@@ -21,9 +23,7 @@ import {
   proxyPolicy,
   remoteJwks,
 } from '../support/resources.js'
-import { ADDRESS, type ApiServer, startApiServer } from './support/api-server.js'
 import { endpointSlice, gatewayClass, inNamespace, service, tlsSecret } from './support/objects.js'
-import { type Replica, type ReplicaOptions, startReplica } from './support/replica.js'
 
 const GATEWAY_API = 'gateway.networking.k8s.io/v1'
 /** The endpoint of Gatehouse's own Service beside the pod. */

@@ -1,13 +1,13 @@
 // Routes created while policies cannot be read: none is served without a policy that could not be seen.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { eventually } from '../support/eventually.js'
+import { ADDRESS } from '../../testing/api-server.js'
+import { eventually } from '../../testing/eventually.js'
+import { type Replica, startReplica } from '../../testing/replica.js'
 import { type OtherEnvoy, startOtherEnvoy } from '../support/other-envoy.js'
 import { httpRoute, prefix } from '../support/resources.js'
-import { ADDRESS } from './support/api-server.js'
 import { type AppCluster, startAppCluster } from './support/app-cluster.js'
 import { policy } from './support/objects.js'
-import { type Replica, startReplica } from './support/replica.js'
 import { startTcpProxy, type TcpProxy } from './support/tcp-proxy.js'
 
 const RBAC = 'rbac.authorization.k8s.io'

@@ -1,12 +1,12 @@
 // A kind that the API server serves in another version than at discovery, because its CRD was upgraded.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { eventually } from '../support/eventually.js'
+import type { AnyObject } from '../../testing/api-call.js'
+import { type ApiServer, definitions, startApiServer } from '../../testing/api-server.js'
+import { eventually } from '../../testing/eventually.js'
+import { type Replica, startReplica } from '../../testing/replica.js'
 import { gateway, httpRoute } from '../support/resources.js'
-import type { AnyObject } from './support/api-call.js'
-import { type ApiServer, definitions, startApiServer } from './support/api-server.js'
 import { gatewayClass, service } from './support/objects.js'
-import { type Replica, startReplica } from './support/replica.js'
 
 const GROUP = 'gateway.networking.k8s.io'
 const ROUTES = `/apis/${GROUP}/v1/namespaces/default/httproutes`

@@ -2,12 +2,12 @@
 // ask it, keeps it applied, removes what is no longer wanted, and leaves the objects of others alone.
 
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import type { AnyObject } from '../kubernetes/support/api-call.js'
-import { ADDRESS, type ApiServer, startApiServer } from '../kubernetes/support/api-server.js'
-import { type Replica, startReplica } from '../kubernetes/support/replica.js'
+import type { AnyObject } from '../../testing/api-call.js'
+import { ADDRESS, type ApiServer, startApiServer } from '../../testing/api-server.js'
+import { eventually } from '../../testing/eventually.js'
+import { type Replica, startReplica } from '../../testing/replica.js'
 import { rolesFor } from '../kubernetes/support/roles.js'
 import { type Backend, startBackend } from '../support/backend.js'
-import { eventually } from '../support/eventually.js'
 import { both } from '../support/guardrails.js'
 import { bearer, send } from '../support/http.js'
 import { proxyPolicy } from '../support/resources.js'

@@ -1,11 +1,11 @@
 // serve --kubernetes --for istio beside a real istiod: it applies what makes the gateways ask it, and says what is in force.
 
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { ADDRESS } from '../kubernetes/support/api-server.js'
-import { type Replica, startReplica } from '../kubernetes/support/replica.js'
+import { ADDRESS } from '../../testing/api-server.js'
+import { eventually } from '../../testing/eventually.js'
+import { type Replica, startReplica } from '../../testing/replica.js'
 import { rolesFor } from '../kubernetes/support/roles.js'
 import { type Backend, startBackend } from '../support/backend.js'
-import { eventually } from '../support/eventually.js'
 import { both } from '../support/guardrails.js'
 import { bearer, send } from '../support/http.js'
 import { proxyPolicy } from '../support/resources.js'

@@ -1,7 +1,7 @@
 // The metrics of a route are removed after the route is gone, in every process that counted.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { eventually } from '../support/eventually.js'
+import { eventually } from '../../testing/eventually.js'
 import {
   answerJson,
   both,

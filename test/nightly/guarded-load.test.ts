@@ -2,7 +2,7 @@
 // Gatehouse.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { eventually } from '../support/eventually.js'
+import { eventually } from '../../testing/eventually.js'
 import { chat, type GuardedStack, startGuardedStack } from '../support/guardrails.js'
 import { send } from '../support/http.js'
 import { expectWholeStreams } from '../support/long-streams.js'

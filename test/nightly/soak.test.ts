@@ -2,10 +2,10 @@
 // duration.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { eventually } from '../support/eventually.js'
+import { eventually } from '../../testing/eventually.js'
+import { freePort } from '../../testing/ports.js'
 import { type GrpcRelay, startGrpcRelay } from '../support/grpc-relay.js'
 import { bearer, send } from '../support/http.js'
-import { freePort } from '../support/ports.js'
 import { jwt, protectedRoute, sign } from '../support/protected-stack.js'
 import { type ServedStack, startServed } from '../support/served-stack.js'
 import { now } from '../support/tokens.js'

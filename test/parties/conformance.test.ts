@@ -2,8 +2,8 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { visit } from '../../src/demo/idp/headless-login.js'
+import { freePort } from '../../testing/ports.js'
 import { CLIENT_ID } from '../support/identity-provider.js'
-import { freePort } from '../support/ports.js'
 import { authorizationScenarios, conformance, totalOf } from './support/conformance-suite.js'
 import { startInjectingProxy } from './support/injecting-proxy.js'
 import { type McpStack, startMcpStack } from './support/mcp-stack.js'

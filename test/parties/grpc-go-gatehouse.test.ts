@@ -2,8 +2,8 @@
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Status } from '../../src/grpc/status.js'
-import { eventually } from '../support/eventually.js'
-import { freePort } from '../support/ports.js'
+import { eventually } from '../../testing/eventually.js'
+import { freePort } from '../../testing/ports.js'
 import { jwt, protectedRoute, sign } from '../support/protected-stack.js'
 import { gateway, httpRoute, proxyBackend, rule } from '../support/resources.js'
 import { documentRoute } from '../support/short-requests.js'

@@ -21,10 +21,10 @@ import { type GrpcServer, startGrpcServer } from '../../src/grpc/server.js'
 import type { Call, GrpcService } from '../../src/grpc/service.js'
 import { Status } from '../../src/grpc/status.js'
 import { streamMethod } from '../../src/grpc/typed-methods.js'
+import { eventually } from '../../testing/eventually.js'
 import { recordingLogger } from '../grpc/recording-logger.js'
 import { ANY_PORT } from '../support/any-port.js'
 import { selfSigned } from '../support/certificates.js'
-import { eventually } from '../support/eventually.js'
 import { grpcGo } from './support/grpc-go.js'
 
 const OK = { event: 'end', code: Status.OK, message: '' }

@@ -2,10 +2,10 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type McpServer, startMcpServer } from '../../src/demo/mcp-server.js'
+import { eventually } from '../../testing/eventually.js'
 import { expectInMatrix } from '../support/clients/matrix.js'
 import { ts1 } from '../support/clients/ts1.js'
 import { ts2 } from '../support/clients/ts2.js'
-import { eventually } from '../support/eventually.js'
 import { type Answer, bearer, initialize, send } from '../support/http.js'
 import {
   allow,

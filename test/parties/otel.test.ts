@@ -5,8 +5,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { eventually } from '../../testing/eventually.js'
+import { freePort } from '../../testing/ports.js'
 import { type Backend, startBackend } from '../support/backend.js'
-import { eventually } from '../support/eventually.js'
 import {
   answerJson,
   chat,
@@ -18,7 +19,6 @@ import {
 } from '../support/guardrails.js'
 import { send } from '../support/http.js'
 import { guardedMcp } from '../support/mcp-guards.js'
-import { freePort } from '../support/ports.js'
 import { protectedRoute, provider } from '../support/protected-stack.js'
 import { gateway, proxyBackend } from '../support/resources.js'
 import { type Stack, startStack } from '../support/stack.js'

@@ -7,8 +7,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { eventually } from '../../testing/eventually.js'
 import { envoyPath } from '../support/envoy.js'
-import { eventually } from '../support/eventually.js'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 

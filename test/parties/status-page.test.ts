@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { eventually } from '../../testing/eventually.js'
 import { startBackend } from '../support/backend.js'
 import { startDocumentServer } from '../support/document-server.js'
-import { eventually } from '../support/eventually.js'
 import {
   answerJson,
   both,

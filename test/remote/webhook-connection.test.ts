@@ -9,7 +9,7 @@ import {
   WebhookConnection,
 } from '../../src/remote/webhook-connection.js'
 import { nextTurn } from '../../src/turns.js'
-import { eventually } from '../support/eventually.js'
+import { eventually } from '../../testing/eventually.js'
 
 const REQUEST: SentRequest = {
   method: 'POST',

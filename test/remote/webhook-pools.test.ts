@@ -10,8 +10,8 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { CONNECTION_MS, type PooledCall } from '../../src/remote/webhook-call.js'
 import { MOST_WAITING } from '../../src/remote/webhook-line.js'
 import type { WebhookPools } from '../../src/remote/webhook-pools.js'
+import { eventually } from '../../testing/eventually.js'
 import { plainPools } from '../extproc/support/guards.js'
-import { eventually } from '../support/eventually.js'
 
 let server: Server
 let pools: WebhookPools

@@ -15,10 +15,10 @@ import type { AdsService } from '../../src/xds/server/ads-server.js'
 import { createAdsService } from '../../src/xds/server/ads-server.js'
 import type { GatewaySnapshot, NodeSnapshot } from '../../src/xds/server/snapshot-cache.js'
 import { SnapshotCache } from '../../src/xds/server/snapshot-cache.js'
+import { freePort } from '../../testing/ports.js'
 import { recordingLogger } from '../grpc/recording-logger.js'
 import { envoyPath } from './envoy.js'
 import { encodeJson, encodeRoutesJson } from './json-resources.js'
-import { freePort } from './ports.js'
 
 /** A response to a real Envoy, or Envoy's answer to one. */
 export interface AdsEvent {

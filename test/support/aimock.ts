@@ -6,8 +6,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { FixtureFileEntry, JournalEntry } from '@copilotkit/aimock'
-import { eventually } from './eventually.js'
-import { freePort } from './ports.js'
+import { eventually } from '../../testing/eventually.js'
+import { freePort } from '../../testing/ports.js'
 
 const PROGRAM = resolve(import.meta.dirname, '../../node_modules/@copilotkit/aimock/dist/cli.js')
 const START_MS = 20_000

@@ -1,7 +1,7 @@
 // What audits of guards leave behind: lines of the log, and counted verdicts.
 
 import { expect } from 'vitest'
-import { eventually } from './eventually.js'
+import { eventually } from '../../testing/eventually.js'
 import type { Stack } from './stack.js'
 
 /** Waits until the log has this many lines with this text, and returns them. */

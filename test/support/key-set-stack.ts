@@ -2,9 +2,9 @@
 // status.
 
 import { expect } from 'vitest'
+import { eventually } from '../../testing/eventually.js'
 import { type Backend, startBackend } from './backend.js'
 import { type DocumentServer, startDocumentServer } from './document-server.js'
-import { eventually } from './eventually.js'
 import { type Answer, bearer, send } from './http.js'
 import { gateway, httpRoute, proxyBackend, proxyPolicy, remoteJwks, rule } from './resources.js'
 import { type Stack, startStack } from './stack.js'

@@ -1,9 +1,9 @@
 // A gateway in front of a third-party LLM server, with the sample webhook in both phases and one that is unreachable.
 
+import { freePort } from '../../testing/ports.js'
 import type { Aimock } from './aimock.js'
 import { type Backend, startBackend } from './backend.js'
 import { both, guardedRoute, hook, sample, service } from './guardrails.js'
-import { freePort } from './ports.js'
 import { gateway, proxyBackend } from './resources.js'
 import { type Stack, startStack } from './stack.js'
 

@@ -1,9 +1,9 @@
 // An MCP server, an identity provider of kind IdpOne, and the resources of a gateway between them.
 
 import { expect } from 'vitest'
+import { eventually } from '../../testing/eventually.js'
 import { type Backend, startBackend } from './backend.js'
 import { startDocumentServer } from './document-server.js'
-import { eventually } from './eventually.js'
 import { initialize, send } from './http.js'
 import { allow, gateway, mcpRoute, proxyBackend, proxyPolicy, remoteJwks } from './resources.js'
 import { type Stack, startStack } from './stack.js'

@@ -1,9 +1,9 @@
 // A gateway in front of MCP paths, each with its policy and identity provider, and the documents of the providers.
 
 import { expect } from 'vitest'
+import { eventually } from '../../testing/eventually.js'
 import { type Backend, startBackend } from './backend.js'
 import { type DocumentServer, json, startDocumentServer } from './document-server.js'
-import { eventually } from './eventually.js'
 import { send } from './http.js'
 import {
   type Document,

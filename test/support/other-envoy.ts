@@ -6,8 +6,8 @@ import { parse } from 'yaml'
 import { startEnvoy } from '../../src/envoy/child.js'
 import { waitUntilLive } from '../../src/envoy/wait-until-live.js'
 import type { JsonObject } from '../../src/ir/json.js'
+import { freePort } from '../../testing/ports.js'
 import { envoyPath } from './envoy.js'
-import { freePort } from './ports.js'
 
 const MAIN = resolve(import.meta.dirname, '../../dist/main.js')
 const LIVE_MS = 30_000

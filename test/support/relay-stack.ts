@@ -2,8 +2,8 @@
 // redirect URI.
 
 import { type McpServer, startMcpServer } from '../../src/demo/mcp-server.js'
+import { eventually } from '../../testing/eventually.js'
 import { visitConsenting } from './clients/consenting-agent.js'
-import { eventually } from './eventually.js'
 import { CLIENT_ID, idpOne, startTestIdp, type TestIdp } from './identity-provider.js'
 import { allow, gateway, mcpRoute, proxyBackend, proxyPolicy, remoteJwks } from './resources.js'
 import { type Stack, type StackOptions, startStack } from './stack.js'

@@ -3,8 +3,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join, resolve } from 'node:path'
-import { eventually } from './eventually.js'
-import { freePort } from './ports.js'
+import { eventually } from '../../testing/eventually.js'
+import { freePort } from '../../testing/ports.js'
 import { pythonEnvironment } from './python-environment.js'
 
 const ROOT = resolve(import.meta.dirname, '../..')

@@ -5,9 +5,9 @@ import { once } from 'node:events'
 import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { eventually } from '../../testing/eventually.js'
+import { freePort } from '../../testing/ports.js'
 import { envoyPath } from './envoy.js'
-import { eventually } from './eventually.js'
-import { freePort } from './ports.js'
 import { toYaml } from './resources.js'
 
 const MAIN = resolve(import.meta.dirname, '../../dist/main.js')

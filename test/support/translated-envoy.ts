@@ -8,8 +8,8 @@ import { bootstrapJson } from '../../src/xds/bootstrap/bootstrap.js'
 import type { GatehouseAddress } from '../../src/xds/bootstrap/gatehouse-clusters.js'
 import { buildStaticConfig } from '../../src/xds/bootstrap/static-config.js'
 import type { XdsOptions } from '../../src/xds/translator/xds-resources.js'
+import { freePort } from '../../testing/ports.js'
 import { envoyPath } from './envoy.js'
-import { freePort } from './ports.js'
 
 export interface TranslatedEnvoy {
   readonly adminOrigin: string

@@ -1,8 +1,8 @@
 // A gateway with one backend behind a protected path and an open one, and a model of how a lenient backend reads paths.
 
 import { expect } from 'vitest'
+import { eventually } from '../../testing/eventually.js'
 import { type Backend, type Recorded, startBackend } from './backend.js'
-import { eventually } from './eventually.js'
 import { send } from './http.js'
 import { rawRequest } from './raw-request.js'
 import { gateway, httpRoute, mcpRoute, proxyBackend, proxyPolicy, rule } from './resources.js'

@@ -2,12 +2,12 @@
 // the test.
 
 import { expect, type TestContext } from 'vitest'
+import { eventually } from '../../testing/eventually.js'
+import { freePort } from '../../testing/ports.js'
 import { type Backend, startBackend } from './backend.js'
 import { type DocumentServer, type Reply, startDocumentServer } from './document-server.js'
-import { eventually } from './eventually.js'
 import { type Answer, bearer, send } from './http.js'
 import { type OtherEnvoy, startOtherEnvoy } from './other-envoy.js'
-import { freePort } from './ports.js'
 import {
   gateway,
   httpRoute,

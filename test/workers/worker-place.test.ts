@@ -9,8 +9,8 @@ import { pathToFileURL } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type CountersFile, createCountersFile } from '../../src/workers/shared-counters.js'
 import { WorkerPlace } from '../../src/workers/worker-place.js'
+import { eventually } from '../../testing/eventually.js'
 import { recordingLogger } from '../grpc/recording-logger.js'
-import { eventually } from '../support/eventually.js'
 
 const READY = `process.on('disconnect', () => process.exit())
 process.on('message', ({ type }) => type === 'start' && process.send({ type: 'ready' }))

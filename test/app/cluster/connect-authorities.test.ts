@@ -4,8 +4,8 @@ import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { followAuthorities } from '../../../src/app/cluster/connect-authorities.js'
+import { eventually } from '../../../testing/eventually.js'
 import { selfSigned } from '../../support/certificates.js'
-import { eventually } from '../../support/eventually.js'
 import { temporaryFolder } from '../../support/program.js'
 
 const [first, second] = [selfSigned('first').cert, selfSigned('second').cert]

@@ -11,7 +11,7 @@ import {
   type LineFileOptions,
   openLineFile,
 } from '../../../src/app/exports/line-file.js'
-import { eventually } from '../../support/eventually.js'
+import { eventually } from '../../../testing/eventually.js'
 
 let folder: string
 let path: string

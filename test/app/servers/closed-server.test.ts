@@ -2,8 +2,8 @@
 
 import { expect, test } from 'vitest'
 import { startClosedServer } from '../../../src/app/servers/closed-server.js'
+import { freePort } from '../../../testing/ports.js'
 import { send } from '../../support/http.js'
-import { freePort } from '../../support/ports.js'
 
 test.each([
   ['GET', '/'],

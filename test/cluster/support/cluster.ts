@@ -2,10 +2,10 @@
 
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import type { AnyObject } from '../../kubernetes/support/api-call.js'
-import { type ApiClient, apiClient } from '../../kubernetes/support/api-client.js'
+import type { AnyObject } from '../../../testing/api-call.js'
+import { type ApiClient, apiClient } from '../../../testing/api-client.js'
+import { eventually } from '../../../testing/eventually.js'
 import { CHART } from '../../kubernetes/support/chart.js'
-import { eventually } from '../../support/eventually.js'
 import { ADMIN, KUBECONFIG, SERVER } from './programs.js'
 
 export const api: ApiClient = apiClient(SERVER, ADMIN)

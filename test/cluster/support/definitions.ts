@@ -1,9 +1,9 @@
 // The definitions (CRDs) in the cluster.
 
-import { ApiError } from '../../kubernetes/support/api-call.js'
-import { apiClient } from '../../kubernetes/support/api-client.js'
-import { definitions, listPath } from '../../kubernetes/support/api-server.js'
-import { eventually } from '../../support/eventually.js'
+import { ApiError } from '../../../testing/api-call.js'
+import { apiClient } from '../../../testing/api-client.js'
+import { definitions, listPath } from '../../../testing/api-server.js'
+import { eventually } from '../../../testing/eventually.js'
 import { ADMIN, SERVER } from './programs.js'
 
 const api = apiClient(SERVER, ADMIN)

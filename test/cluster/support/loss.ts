@@ -1,7 +1,7 @@
 // What clients of a Gateway notice while something changes in the cluster.
 
 import { expect } from 'vitest'
-import { eventually } from '../../support/eventually.js'
+import { eventually } from '../../../testing/eventually.js'
 import { startTraffic, statusesOf, type TrafficOptions } from '../../support/traffic.js'
 
 /**

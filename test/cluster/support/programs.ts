@@ -5,8 +5,8 @@ import { execFileSync, spawn } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
 import { mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { apiClient } from '../../kubernetes/support/api-client.js'
-import { eventually } from '../../support/eventually.js'
+import { apiClient } from '../../../testing/api-client.js'
+import { eventually } from '../../../testing/eventually.js'
 
 /** Address of the node, which pods reach as well. */
 export const NODE_ADDRESS = '10.250.0.1'

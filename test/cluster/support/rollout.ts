@@ -1,7 +1,7 @@
 // Replaces and crashes pods.
 
 import { expect } from 'vitest'
-import { eventually } from '../../support/eventually.js'
+import { eventually } from '../../../testing/eventually.js'
 import { api, type Pod, podsOf } from './cluster.js'
 import { containerd } from './programs.js'
 

@@ -1,8 +1,8 @@
 // A shop behind the Gateway default/gw, with a policy that allows only GET.
 
 import { expect } from 'vitest'
+import { eventually } from '../../../testing/eventually.js'
 import { policy } from '../../kubernetes/support/objects.js'
-import { eventually } from '../../support/eventually.js'
 import { gateway, httpRoute } from '../../support/resources.js'
 import { app } from './app.js'
 import { api } from './cluster.js'

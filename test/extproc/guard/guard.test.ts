@@ -7,7 +7,7 @@ import { createProcessService } from '../../../src/extproc/process-service.js'
 import { ProcessingMode_BodySendMode as BodySendMode } from '../../../src/grpc/generated/envoy/extensions/filters/http/ext_proc/v3/processing_mode_pb.js'
 import type { GrpcService } from '../../../src/grpc/service.js'
 import { type WebhookPools } from '../../../src/remote/webhook-pools.js'
-import { eventually } from '../../support/eventually.js'
+import { eventually } from '../../../testing/eventually.js'
 import { type HttpServer, startHttpServer } from '../../support/http-server.js'
 import {
   type CountedVerdict,

@@ -10,7 +10,7 @@ import { createHeldBytes, type HeldBytes } from '../../../src/extproc/stream/hel
 import { ProcessingMode_BodySendMode as BodySendMode } from '../../../src/grpc/generated/envoy/extensions/filters/http/ext_proc/v3/processing_mode_pb.js'
 import type { WebhookPools } from '../../../src/remote/webhook-pools.js'
 import { nextTurn } from '../../../src/turns.js'
-import { eventually } from '../../support/eventually.js'
+import { eventually } from '../../../testing/eventually.js'
 import { type HttpServer, startHttpServer } from '../../support/http-server.js'
 import { guardEntry, guardrails, plainPools, webhook } from '../support/guards.js'
 import { body, headerMap, replyIn, request } from '../support/messages.js'

@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseAllDocuments } from 'yaml'
-import type { AnyObject } from '../../kubernetes/support/api-call.js'
+import type { AnyObject } from '../../../testing/api-call.js'
 
 /** Every CRD of the Gateway API: the suite applies objects of more kinds than Gatehouse reads. */
 export function gatewayApiDefinitions(): readonly AnyObject[] {

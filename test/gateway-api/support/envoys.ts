@@ -3,7 +3,7 @@
 
 import { execFileSync } from 'node:child_process'
 import { join, resolve } from 'node:path'
-import type { ApiServer } from '../../kubernetes/support/api-server.js'
+import type { ApiServer } from '../../../testing/api-server.js'
 import { type Loop, startLoop } from './loop.js'
 
 const MAIN = resolve(import.meta.dirname, '../../../dist/main.js')

@@ -11,9 +11,9 @@ import {
   type ApiServer,
   definitions,
   startApiServer,
-} from '../../kubernetes/support/api-server.js'
-import { type ReplicaOptions, startReplica } from '../../kubernetes/support/replica.js'
-import { eventually } from '../../support/eventually.js'
+} from '../../../testing/api-server.js'
+import { eventually } from '../../../testing/eventually.js'
+import { type ReplicaOptions, startReplica } from '../../../testing/replica.js'
 import { gatewayApiDefinitions } from './definitions.js'
 import { type Program, startKubelet } from './kubelet.js'
 

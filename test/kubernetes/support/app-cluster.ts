@@ -1,9 +1,9 @@
 // A cluster with one application behind a Gateway and a policy on its route, for end-to-end tests.
 
+import { ADDRESS, type ApiServer, startApiServer } from '../../../testing/api-server.js'
+import { freePort } from '../../../testing/ports.js'
 import { startBackend } from '../../support/backend.js'
-import { freePort } from '../../support/ports.js'
 import { gateway, httpRoute } from '../../support/resources.js'
-import { ADDRESS, type ApiServer, startApiServer } from './api-server.js'
 import { endpointSlice, gatewayClass, policy, service } from './objects.js'
 
 /** The Gateway is default/gw; the application's objects are called "app". */

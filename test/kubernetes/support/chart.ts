@@ -3,8 +3,8 @@
 import { spawnSync } from 'node:child_process'
 import { resolve } from 'node:path'
 import { parseAllDocuments } from 'yaml'
-import { type AnyObject, pathOf } from './api-call.js'
-import type { ApiServer } from './api-server.js'
+import { type AnyObject, pathOf } from '../../../testing/api-call.js'
+import type { ApiServer } from '../../../testing/api-server.js'
 
 export const ROOT = resolve(import.meta.dirname, '../../..')
 export const CHART = resolve(ROOT, 'deploy/helm/gatehouse')

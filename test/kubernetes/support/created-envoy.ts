@@ -6,10 +6,10 @@ import { join } from 'node:path'
 import { parse } from 'yaml'
 import { type EnvoyChild, startEnvoy } from '../../../src/envoy/child.js'
 import type { JsonObject } from '../../../src/ir/json.js'
+import type { ApiClient } from '../../../testing/api-client.js'
+import { eventually } from '../../../testing/eventually.js'
 import { envoyPath } from '../../support/envoy.js'
-import { eventually } from '../../support/eventually.js'
 import { writeToken } from '../../support/token-folder.js'
-import type { ApiClient } from './api-client.js'
 
 const quiet = { debug() {}, info() {}, warn() {}, error() {} }
 

@@ -1,7 +1,7 @@
 // Objects that tests with files do not need and clusters do.
 
+import type { AnyObject } from '../../../testing/api-call.js'
 import { API_GROUP } from '../../support/resources.js'
-import type { AnyObject } from './api-call.js'
 
 export const gatewayClass = (
   name = 'gatehouse',

@@ -4,9 +4,9 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import type { AnyObject } from '../../../testing/api-call.js'
 import type { KeyPair } from '../../support/certificates.js'
 import { envoyPath } from '../../support/envoy.js'
-import type { AnyObject } from './api-call.js'
 
 const MAIN = resolve(import.meta.dirname, '../../../dist/main.js')
 const NAME = 'pod-1'

@@ -1,6 +1,6 @@
 // The chart's roles, complete or without one permission, bound to a test user instead of a service account.
 
-import type { AnyObject } from './api-call.js'
+import type { AnyObject } from '../../../testing/api-call.js'
 import { render } from './chart.js'
 
 export type Values = Readonly<Record<string, unknown>>

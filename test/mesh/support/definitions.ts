@@ -3,8 +3,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseAllDocuments } from 'yaml'
-import type { AnyObject } from '../../kubernetes/support/api-call.js'
-import { definitions } from '../../kubernetes/support/api-server.js'
+import type { AnyObject } from '../../../testing/api-call.js'
+import { definitions } from '../../../testing/api-server.js'
 
 /**
  * Returns the other CRDs of the Gateway API, and those of a folder.

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { stringify } from 'yaml'
-import type { ApiServer } from '../../kubernetes/support/api-server.js'
+import type { ApiServer } from '../../../testing/api-server.js'
 import { envoyPath } from '../../support/envoy.js'
 import { toYaml } from '../../support/resources.js'
 

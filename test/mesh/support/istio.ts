@@ -8,11 +8,11 @@ import { join } from 'node:path'
 import { parseAllDocuments, stringify } from 'yaml'
 import { type EnvoyChild, startEnvoy } from '../../../src/envoy/child.js'
 import type { Logger } from '../../../src/logger.js'
-import { ADDRESS, type ApiServer, startApiServer } from '../../kubernetes/support/api-server.js'
+import { ADDRESS, type ApiServer, startApiServer } from '../../../testing/api-server.js'
+import { eventually } from '../../../testing/eventually.js'
 import { endpointSlice } from '../../kubernetes/support/objects.js'
 import { startTcpProxy, type TcpProxy } from '../../kubernetes/support/tcp-proxy.js'
 import { envoyPath } from '../../support/envoy.js'
-import { eventually } from '../../support/eventually.js'
 import { furtherDefinitions } from './definitions.js'
 
 /** Where the Gateway listens. */

@@ -2,8 +2,8 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { eventually } from '../../support/eventually.js'
-import { freePort } from '../../support/ports.js'
+import { eventually } from '../../../testing/eventually.js'
+import { freePort } from '../../../testing/ports.js'
 import { CLIENT_ID, mcpScope, REALM, realm } from './keycloak-realm.js'
 import { keycloakHome } from './tools.js'
 

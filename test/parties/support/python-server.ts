@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { stringify } from 'yaml'
-import { freePort } from '../../support/ports.js'
+import { freePort } from '../../../testing/ports.js'
 import { startProgram } from './child-program.js'
 import { litellmHome, presidioHome } from './tools.js'
 

@@ -7,7 +7,7 @@ import { kindsOf } from '../../../src/resources/kinds/kinds.js'
 import type { ProviderState } from '../../../src/resources/kinds/resources.js'
 import type { KubernetesClient } from '../../../src/resources/kubernetes/client.js'
 import { createKubernetesProvider } from '../../../src/resources/kubernetes/provider.js'
-import { eventually } from '../../support/eventually.js'
+import { eventually } from '../../../testing/eventually.js'
 
 afterEach(() => {
   vi.restoreAllMocks()

@@ -6,7 +6,7 @@ import type { JsonObject } from '../../../src/ir/json.js'
 import { kindsOf } from '../../../src/resources/kinds/kinds.js'
 import type { KubernetesClient } from '../../../src/resources/kubernetes/client.js'
 import { startReflector } from '../../../src/resources/kubernetes/reflector.js'
-import { eventually } from '../../support/eventually.js'
+import { eventually } from '../../../testing/eventually.js'
 
 test('a list that arrives after the end is ignored: nothing would remove the Secret again', async () => {
   const kind = kindsOf('policy.gatehouse.dev').find((each) => each.kind === 'Secret')

@@ -5,10 +5,10 @@ import { once } from 'node:events'
 import { mkdtemp, readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { eventually } from '../../support/eventually.js'
-import { freePort } from '../../support/ports.js'
+import { eventually } from './eventually.js'
+import { freePort } from './ports.js'
 
-const MAIN = resolve(import.meta.dirname, '../../../dist/main.js')
+const MAIN = resolve(import.meta.dirname, '../dist/main.js')
 
 export interface Replica {
   /** HOST:PORT or unix:PATH */

@@ -7,14 +7,14 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parse } from 'yaml'
-import { eventually } from '../../support/eventually.js'
-import { freePort } from '../../support/ports.js'
 import { type ApiClient, apiClient } from './api-client.js'
+import { eventually } from './eventually.js'
+import { freePort } from './ports.js'
 
 /** Address in the network namespace that the tests run in. */
 export const ADDRESS = process.env['GATEHOUSE_TEST_ADDRESS'] ?? ''
 
-const OURS = resolve(import.meta.dirname, '../../../config/crd')
+const OWN = resolve(import.meta.dirname, '../config/crd')
 const GATEWAY_API = process.env['GATEHOUSE_TEST_GATEWAY_API'] ?? ''
 const READ = new Set([
   'gatewayclasses',
@@ -108,7 +108,7 @@ export async function startApiServer({ bare }: ApiServerOptions = {}): Promise<A
 
 /** Returns Gatehouse's CRDs and those of the Gateway API that it reads. */
 export const definitions = (): readonly object[] => [
-  ...readdirSync(OURS).map((file) => yamlOf(join(OURS, file))),
+  ...readdirSync(OWN).map((file) => yamlOf(join(OWN, file))),
   ...readdirSync(GATEWAY_API)
     .filter((file) => READ.has(/_(\w+)\.yaml$/.exec(file)?.[1] ?? ''))
     .map((file) => yamlOf(join(GATEWAY_API, file))),
