@@ -201,7 +201,9 @@ test('the status shows that the webhooks of the policy are audited', async () =>
   )
   expect(policy?.conditions.find(({ type }) => type === 'Attached')).toMatchObject({
     reason: 'Audit',
-    message: expect.not.stringContaining('promptGuard') as string,
+    message: expect.stringContaining(
+      'Audited, that is logged and counted: backend.ai.promptGuard',
+    ) as string,
   })
 })
 
