@@ -69,12 +69,15 @@ function single(headers: HttpHeaderValues, name: string, message: McpMessage): s
 }
 
 const NOT_ASCII = /[^\t\x20-\x7e]/
-const ENCODED = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/
+const ENCODED = /^=\?base64\?(.*)\?=$/
+const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/
 
 /** Decodes "Value Encoding": =?base64?…?= around the UTF-8 of what is not plain ASCII. */
 function decoded(value: string, message: McpMessage): string {
   const [, base64] = ENCODED.exec(value) ?? []
   if (base64 === undefined) return value
+  // A name of this form must be encoded itself, so this is not one.
+  if (!BASE64.test(base64)) throw mismatch(message, 'Mcp-Name is no base64')
   const bytes = Buffer.from(base64, 'base64')
   if (bytes.toString('base64').replaceAll('=', '') !== base64.replaceAll('=', ''))
     throw mismatch(message, 'Mcp-Name is no base64')

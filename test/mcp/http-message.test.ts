@@ -215,6 +215,14 @@ describe('headers and the body agree', () => {
     expect(refused({ headers, body: call(name, { _meta: { [VERSION]: MODERN } }) })).toBe('read')
   })
 
+  test.each(['=?base64?literal!?=', '=?base64?eA=?=', '=?base64?e-_A?=', '=?base64?/w==?='])(
+    'the name %s must be encoded, as it looks like an encoded one',
+    (name) => {
+      const named = call(name, { _meta: { [VERSION]: MODERN } })
+      expect(refused({ headers: { ...complete, 'mcp-name': name }, body: named })).toEqual(MISMATCH)
+    },
+  )
+
   test('a version in _meta that is empty', () => {
     const empty = call('x', { _meta: { [VERSION]: '' } })
     expect(refused({ headers: complete, body: empty })).toEqual(MISMATCH)
