@@ -2,6 +2,7 @@
 // passes unseen by mistake, and a recovered webhook is used again immediately.
 
 import type { ServerResponse } from 'node:http'
+import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import {
   answerJson,
@@ -126,6 +127,21 @@ const ANSWERS: Readonly<Record<string, Reply>> = {
   'ends in the middle of an answer': raw(
     'HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"action":{}}',
   ),
+  'gives a trailer that is no field': raw(
+    'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nd\r\n{"action":{}}\r\n0\r\nnone\r\n\r\n',
+  ),
+  'unpacks to 11 MiB': (_request, response) =>
+    void response
+      .writeHead(200, { 'content-encoding': 'gzip' })
+      .end(gzipSync(`{"action":{"reason":"${'x'.repeat(11 * MIB)}"}}`)),
+  // There is no deadline: the flood itself must be refused.
+  'gives interim answers without end': (_request, { socket }) => {
+    const flood = (): void => {
+      while (socket?.writable === true && socket.write('HTTP/1.1 103 Early\r\n\r\n'.repeat(100)));
+    }
+    socket?.on('drain', flood)
+    flood()
+  },
   'says two lengths': raw(
     'HTTP/1.1 200 OK\r\ncontent-length: 13\r\ncontent-length: 14\r\n\r\n{"action":{}}',
   ),
