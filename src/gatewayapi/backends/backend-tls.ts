@@ -3,6 +3,7 @@
 
 import type { SubjectAltName, UpstreamTls } from '../../ir/destination.js'
 import type { BackendTlsPolicySpec } from '../../resources/kinds/backend-tls-policy.js'
+import { formatPath } from '../../resources/kinds/field-path.js'
 import type { Resource } from '../../resources/kinds/resources.js'
 import { err, ok, type Result } from '../../result.js'
 import { type Context, query } from '../world/context.js'
@@ -73,7 +74,10 @@ export const translateTlsPolicy = (
     const authorities = translateAuthorities(own, policy)
     // An unknown option may demand more security; ignoring it could weaken what the author intended.
     if (policy.unsupported.length > 0)
-      return err({ reason: 'Invalid', message: `${policy.unsupported.join(', ')} not implemented` })
+      return err({
+        reason: 'Invalid',
+        message: `${policy.unsupported.map(formatPath).join(', ')} not implemented`,
+      })
     if (!authorities.ok) return authorities
     const section = policy.spec.targetRefs.find((ref) => isSectionOfBackend(own, ref))
     if (section !== undefined)

@@ -2,6 +2,7 @@
 
 import type { ProvisionedGateway } from '../../ir/provisioned-gateway.js'
 import type { Condition, ResourceStatus } from '../../ir/status.js'
+import type { FieldPath } from '../../resources/kinds/field-path.js'
 import type { GatewayClassSpec } from '../../resources/kinds/gateway-class.js'
 import type { Resource } from '../../resources/kinds/resources.js'
 import { about, isFalse, isTrue, statusOf, unsupportedNote } from '../world/conditions.js'
@@ -115,7 +116,7 @@ type Replacing = Pick<GatewayAddresses, 'unusable' | 'notes'> & {
   /** Replaces Accepted=True. */
   readonly unsupported: Condition | undefined
   /** Fields that have no effect. */
-  readonly ignored: readonly string[]
+  readonly ignored: readonly FieldPath[]
 }
 
 function gatewayConditions(
@@ -126,7 +127,7 @@ function gatewayConditions(
   const bad = listeners.filter(({ isProgrammed }) => !isProgrammed).map(({ spec }) => spec.name)
   // Unknown TLS fields make their HTTPS listeners invalid; all others are ignored and reported here.
   const ignored = gateway.unsupported.filter((field) => !isRefusing(gateway, field))
-  const tls = concernsNobody(gateway) ? ['spec.tls'] : []
+  const tls = concernsNobody(gateway) ? [['spec', 'tls']] : []
   const note = unsupportedNote([...ignored, ...unused, ...tls])
   const isProgrammed = bad.length < listeners.length
   const accepted =
@@ -149,12 +150,14 @@ const concernsNobody = ({ spec }: GatewayResource): boolean =>
   spec.tls?.frontend !== undefined && !spec.listeners.some(({ protocol }) => protocol === 'HTTPS')
 
 /** Returns the fields for objects that Gatehouse creates, where it creates none. */
-function unusedInfrastructure({ options }: Context, { spec }: GatewayResource): readonly string[] {
+function unusedInfrastructure(
+  { options }: Context,
+  { spec }: GatewayResource,
+): readonly FieldPath[] {
   if (options.provisions === true) return []
   const { labels, annotations } = spec.infrastructure ?? {}
-  return Object.entries({ labels, annotations }).flatMap(([member, value]) =>
-    value === undefined ? [] : [`spec.infrastructure.${member}`],
-  )
+  const used = Object.entries({ labels, annotations }).filter(([, value]) => value !== undefined)
+  return used.map(([member]) => ['spec', 'infrastructure', member])
 }
 
 /** Reports unusable parameters. The listeners and the defaults stay in force (decision 22). */

@@ -4,6 +4,7 @@
 import type { Certificate, ClientTls } from '../../ir/ir.js'
 import { routeConfigName } from '../../ir/names.js'
 import type { Condition } from '../../ir/status.js'
+import { type FieldPath, formatPath } from '../../resources/kinds/field-path.js'
 import { GATEWAY_API_GROUP } from '../../resources/kinds/fields.js'
 import type { GatewaySpec } from '../../resources/kinds/gateway.js'
 import type { Resource } from '../../resources/kinds/resources.js'
@@ -124,20 +125,29 @@ function refusalOf(
     ...owner.unsupported.filter((field) => isTlsOfListener(owner, spec, field)),
   ]
   if (spec.protocol === 'HTTPS' && tlsFields.length > 0)
-    return { reason: 'UnsupportedValue', message: `${tlsFields.join(', ')} not implemented` }
+    return {
+      reason: 'UnsupportedValue',
+      message: `${tlsFields.map(formatPath).join(', ')} not implemented`,
+    }
   const conflict = conflictOf(owner.spec.listeners, spec)
   return conflict === undefined ? undefined : { ...conflict, isConflict: true }
 }
 
 /** Whether an unknown field of a Gateway is about the TLS of all its listeners. */
-const isTlsOfAll = (field: string): boolean =>
-  field === 'spec.tls' || field.startsWith('spec.tls.frontend')
+const isTlsOfAll = ([, part, name]: FieldPath): boolean =>
+  part === 'tls' && (name === undefined || String(name).startsWith('frontend'))
 
-const isTlsOfListener = ({ spec }: ListenerOwner, listener: ListenerSpec, field: string): boolean =>
-  field.startsWith(`spec.listeners[${spec.listeners.indexOf(listener)}].tls.`)
+function isTlsOfListener(
+  { spec }: ListenerOwner,
+  listener: ListenerSpec,
+  [, part, index, member, name]: FieldPath,
+): boolean {
+  const isOfListener = part === 'listeners' && index === spec.listeners.indexOf(listener)
+  return isOfListener && member === 'tls' && name !== undefined
+}
 
 /** Whether an HTTPS listener of the Gateway or ListenerSet is refused because of the field. */
-export const isRefusing = (owner: ListenerOwner, field: string): boolean =>
+export const isRefusing = (owner: ListenerOwner, field: FieldPath): boolean =>
   owner.spec.listeners.some(
     (spec) =>
       spec.protocol === 'HTTPS' &&

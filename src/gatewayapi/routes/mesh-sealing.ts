@@ -3,6 +3,7 @@
 
 import type { MeshSealing } from '../../ir/mesh-route.js'
 import { SEAL_HEADERS, SEAL_SECRET } from '../../ir/names.js'
+import { formatPath } from '../../resources/kinds/field-path.js'
 import type { Context } from '../world/context.js'
 import { keyIn } from '../world/world.js'
 import type { HttpRoute, RuleInput } from './rule-routes.js'
@@ -25,7 +26,7 @@ export function meshSealing(context: Context, route: HttpRoute): MeshSealing {
     ...(secret === undefined || !isSecret(secret) ? {} : { secret }),
     labels,
     problems: [
-      ...route.unsupported.map((field) => `${field} is not read, and would be lost`),
+      ...route.unsupported.map((field) => `${formatPath(field)} is not read, and would be lost`),
       ...(secret === undefined || isSecret(secret)
         ? []
         : [`Secret ${keyIn(namespace, name)}: ${key} is not 32 to 256 letters, digits, - and _`]),

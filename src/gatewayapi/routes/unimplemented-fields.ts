@@ -1,17 +1,26 @@
 // Decides which unimplemented fields of an HTTPRoute are ignored and which make their rule refuse (decision 27).
 
-/** The field that is safe to ignore: session persistence. Any other field of a rule may not be. */
-const HARMLESS = /^spec\.rules\[\d+\]\.sessionPersistence$/
-/** Fields of filters; the type of the filter already makes the rule refuse. */
-const IN_FILTER = /\.filters\[\d+\]\./
+import { type FieldPath, formatPath } from '../../resources/kinds/field-path.js'
+
+/** Whether a field is one of a rule, or inside one. */
+const isOfRule = ([, part, rule]: FieldPath): boolean => part === 'rules' && rule !== undefined
+
+/** The field of a rule that is safe to ignore. Any other may not be. */
+const isHarmless = ({ length, [3]: member }: FieldPath): boolean =>
+  length === 4 && member === 'sessionPersistence'
+
+/** Whether a field is inside a filter; the type of the filter already makes the rule refuse. */
+const isInFilter = (field: FieldPath): boolean =>
+  field.some(
+    (part, at) => part === 'filters' && typeof field[at + 1] === 'number' && field.length > at + 2,
+  )
 
 /** Whether a field may be ignored: the route works without it, and is no more open. */
-export const isIgnored = (field: string): boolean =>
-  !field.startsWith('spec.rules[') || HARMLESS.test(field)
+export const isIgnored = (field: FieldPath): boolean => !isOfRule(field) || isHarmless(field)
 
 /** fields: Resource.unsupported. */
-export const ruleProblems = (fields: readonly string[], rule: number): readonly string[] =>
+export const ruleProblems = (fields: readonly FieldPath[], rule: number): readonly string[] =>
   fields
-    .filter((field) => field.startsWith(`spec.rules[${rule}].`))
-    .filter((field) => !isIgnored(field) && !IN_FILTER.test(field))
-    .map((field) => `${field} is not implemented`)
+    .filter((field) => isOfRule(field) && field[2] === rule && field.length > 3)
+    .filter((field) => !isIgnored(field) && !isInFilter(field))
+    .map((field) => `${formatPath(field)} is not implemented`)

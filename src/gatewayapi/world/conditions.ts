@@ -1,6 +1,7 @@
 // Builds conditions and resource statuses in the Gateway API's shape (decision 29).
 
 import type { Condition, ResourceStatus } from '../../ir/status.js'
+import { type FieldPath, formatPath } from '../../resources/kinds/field-path.js'
 import type { Resource } from '../../resources/kinds/resources.js'
 
 /** Returns a condition with status True. */
@@ -42,8 +43,8 @@ export function statusOf(
 }
 
 /** Decision 27: fields that Gatehouse does not implement are reported, not rejected. */
-export const unsupportedNote = (fields: readonly string[]): string =>
-  fields.length === 0 ? '' : ` (not implemented and ignored: ${fields.join(', ')})`
+export const unsupportedNote = (fields: readonly FieldPath[]): string =>
+  fields.length === 0 ? '' : ` (not implemented and ignored: ${fields.map(formatPath).join(', ')})`
 
 /** Joins the sentences of a condition's message, each on a line of its own and once. */
 export const uniqueLines = (sentences: readonly string[]): string =>

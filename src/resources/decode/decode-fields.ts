@@ -3,9 +3,10 @@
 import type { z } from 'zod'
 import { err, ok, type Result } from '../../result.js'
 import { similarWord } from '../../similar.js'
+import type { FieldPath } from '../kinds/field-path.js'
 import type { Kind } from '../kinds/kinds.js'
 import { describeIssue } from './describe-issue.js'
-import { type FieldPath, isMap, valueAt } from './field-path.js'
+import { isMap, valueAt } from './plain-map.js'
 import { type UnknownField, unknownFields } from './unknown-fields.js'
 
 /** A problem with a field's key or value. */

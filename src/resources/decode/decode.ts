@@ -3,12 +3,13 @@
 import type { Result } from '../../result.js'
 import { similarWord } from '../../similar.js'
 import type { EntryLines } from '../kinds/entry-lines.js'
+import { type FieldPath, formatPath } from '../kinds/field-path.js'
 import type { Kind } from '../kinds/kinds.js'
 import { clusterMetadata, namespacedMetadata } from '../kinds/metadata.js'
 import type { Metadata, Problem, Resource, Resources } from '../kinds/resources.js'
 import { type DecodedFields, decodeFields, type Finding } from './decode-fields.js'
-import { type FieldPath, formatPath, isMap, type PlainMap, valueAt } from './field-path.js'
 import { findKind } from './find-kind.js'
+import { isMap, type PlainMap, valueAt } from './plain-map.js'
 import { type DocumentText, type ParsedDocument, parseYaml } from './yaml-document.js'
 
 /** A resource, and where it was found. */
@@ -133,7 +134,7 @@ function decodeResource(value: PlainMap, path: FieldPath, kind: Kind, context: C
     spec: body.value.value,
     source: context.sourceOf(path),
     ...(lines && { lines }),
-    unsupported: body.value.unsupported.map(formatPath),
+    unsupported: body.value.unsupported,
   }
   const position = context.positionOf(path, 'value')
   return { ...NOTHING, resources: [{ collection: kind.collection, resource, position }] }

@@ -1,8 +1,9 @@
 // Finds the fields of a value that its schema does not have.
 
 import type { z } from 'zod'
+import type { FieldPath } from '../kinds/field-path.js'
 import { unimplementedFields } from '../kinds/unimplemented.js'
-import { type FieldPath, isMap } from './field-path.js'
+import { isMap } from './plain-map.js'
 
 /** A field that the schema does not have. */
 export interface UnknownField {

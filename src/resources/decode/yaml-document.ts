@@ -2,7 +2,7 @@
 
 import type { Document, Node } from 'yaml'
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml'
-import type { FieldPath } from './field-path.js'
+import type { FieldPath } from '../kinds/field-path.js'
 
 const MAX_DEPTH = 100
 /** Maximum number of keys in one map, and in all maps of a document. */

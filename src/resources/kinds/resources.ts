@@ -5,6 +5,7 @@ import type { BackendTlsPolicySpec } from './backend-tls-policy.js'
 import type { ConfigMapData, NamespaceData, SecretData } from './core.js'
 import type { EndpointSliceData } from './endpoint-slice.js'
 import type { EntryLines } from './entry-lines.js'
+import type { FieldPath } from './field-path.js'
 import type { GatewaySpec } from './gateway.js'
 import type { GatewayClassSpec } from './gateway-class.js'
 import type { HttpRouteSpec } from './http-route.js'
@@ -27,9 +28,9 @@ export interface Resource<Spec> {
   readonly lines?: EntryLines
   /**
    * Paths of fields that its API defines and Gatehouse does not implement (decision 27), e.g.
-   * "spec.rules[0].filters[1].requestMirror".
+   * spec.rules[0].filters[1].requestMirror.
    */
-  readonly unsupported: readonly string[]
+  readonly unsupported: readonly FieldPath[]
 }
 
 /** The metadata fields (metav1.ObjectMeta) that Gatehouse reads. */

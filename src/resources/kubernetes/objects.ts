@@ -4,7 +4,7 @@
 import { isJsonObject, type JsonObject } from '../../ir/json.js'
 import type { Work } from '../../turns.js'
 import { type DecodedResource, decodeObject } from '../decode/decode.js'
-import type { PlainMap } from '../decode/field-path.js'
+import type { PlainMap } from '../decode/plain-map.js'
 import { createResourceCollector, resourceKey } from '../decode/resource-set.js'
 import type { Kind } from '../kinds/kinds.js'
 import { KUBERNETES, type Problem, type Resources } from '../kinds/resources.js'

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { decodeObject } from '../../../src/resources/decode/decode.js'
-import type { PlainMap } from '../../../src/resources/decode/field-path.js'
+import type { PlainMap } from '../../../src/resources/decode/plain-map.js'
 import { collectResources } from '../../../src/resources/decode/resource-set.js'
 import { kindsOf } from '../../../src/resources/kinds/kinds.js'
 import type { Resources } from '../../../src/resources/kinds/resources.js'
