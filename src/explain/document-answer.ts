@@ -3,7 +3,7 @@
 
 import { OwnEnding } from '../ending.js'
 import { createRelayDeps } from '../extproc/relay/relay-deps.js'
-import type { Reply } from '../extproc/stream/immediate-response.js'
+import { type Reply, sentHeaders } from '../extproc/stream/immediate-response.js'
 import { reasonIn } from '../extproc/stream/refusal-metadata.js'
 import { createSlots } from '../extproc/stream/slots.js'
 import { wellKnownReply } from '../extproc/well-known/well-known-processor.js'
@@ -129,7 +129,7 @@ function answerOf(reply: Reply, method: string, name: string | undefined): Expla
   const isBodyShown = method !== 'HEAD' && !isPage && !(isSecret && name !== METADATA)
   return {
     ...{ from: 'Gatehouse', status, ...(reason !== undefined && { reason }) },
-    headers: Object.entries(headers).map(([header, value]) =>
+    headers: Object.entries(sentHeaders(reply)).map(([header, value]) =>
       header === 'location' ? [header, withoutQuery(value)] : [header, value],
     ),
     ...(isBodyShown && { body: Buffer.from(reply.body).toString() }),

@@ -16,7 +16,13 @@ import { mcpRoute, proxyBackend, proxyPolicy, remoteJwks } from '../support/reso
 const PRM = '/.well-known/oauth-protected-resource/mcp'
 const REGISTRATION = `${AS}/client-registration`
 /** Headers of which both answers have the same values. */
-const HEADERS = ['content-type', 'cache-control', 'allow', 'retry-after'] as const
+const HEADERS = [
+  'content-type',
+  'cache-control',
+  'allow',
+  'retry-after',
+  'x-content-type-options',
+] as const
 
 let unavailable: TestIdp
 let provider: TestIdp

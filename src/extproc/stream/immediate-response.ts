@@ -49,9 +49,15 @@ export const errorReply = (
   headers: Readonly<Record<string, string>> = {},
 ): Reply => jsonReply(status, { error, error_description: description }, details, headers)
 
+/** Headers that Envoy sends with a reply, without its cookies. */
+export const sentHeaders = ({ headers }: Reply): Readonly<Record<string, string>> => ({
+  ...headers,
+  'x-content-type-options': 'nosniff',
+})
+
 /** ProcessingResponse: immediate_response 7 (status 1 (code 1), headers 2, body 3, details 5), and a refusal's reason. */
 export function immediateResponse(reply: Reply): Uint8Array {
-  const { status, headers, cookies = [], body, details } = reply
+  const { status, cookies = [], body, details } = reply
   const writer = new BackwardWriter(FIRST_BYTES)
   const reason = reasonIn(reply)
   if (reason !== undefined) writeReason(reason, writer)
@@ -60,7 +66,7 @@ export function immediateResponse(reply: Reply): Uint8Array {
   writer.bytes(3, body)
   const mutation = writer.mark()
   for (const cookie of cookies) writeCookie(cookie, writer)
-  const set = Object.entries({ ...headers, 'x-content-type-options': 'nosniff' })
+  const set = Object.entries(sentHeaders(reply))
   writeMutation({ set: Object.fromEntries(set.map(asBytes)) }, writer)
   writer.end(2, mutation)
   const code = writer.mark()
