@@ -61,6 +61,12 @@ describe('helm', () => {
     expect(sidecar.stdout).toContain('Its Envoys serve every Gateway of the class gatehouse.')
     expect(sidecar.stdout).not.toContain('The gRPC address has no TLS')
 
+    const mesh = run('upgrade', 'gatehouse', CHART, '--set', 'mesh=istio')
+    expect(mesh.stderr).toBe('')
+    expect(mesh.stdout).toContain('It protects routes of Istio')
+    expect(mesh.stdout).toContain('once its condition Enforced is True')
+    expect(mesh.stdout).not.toMatch(/No Envoy is installed|of the class|tls\.secretName/)
+
     expect(run('uninstall', 'gatehouse')).toMatchObject({ status: 0 })
   })
 })
