@@ -33,8 +33,7 @@ export function createAcceptor(options: AcceptorOptions): Acceptor {
     options.onConnection(socket, {
       type,
       address: socket.remoteAddress ?? '',
-      hasCertificate:
-        certificates?.asksClients === true && socket instanceof TLSSocket && socket.authorized,
+      hasCertificate: certificates?.asksClients === true && isVerified(socket),
     })
   }
   const secure = certificates && createSecureServer(certificates, begin)
@@ -50,6 +49,10 @@ export function createAcceptor(options: AcceptorOptions): Acceptor {
     },
   }
 }
+
+/** Whether the client has a verified certificate. Some versions of Node call each resumed session authorized. */
+const isVerified = (socket: Socket): boolean =>
+  socket instanceof TLSSocket && socket.authorized && socket.getPeerX509Certificate() !== undefined
 
 /** Returns a TLS server that does not listen: sockets are passed to it. */
 function createSecureServer(

@@ -18,12 +18,14 @@ import {
 import { isPrivatePeer } from '../../src/grpc/peer.js'
 import type { GrpcServer } from '../../src/grpc/server.js'
 import { startGrpcServer } from '../../src/grpc/server.js'
+import { Status } from '../../src/grpc/status.js'
 import { unaryMethod } from '../../src/grpc/typed-methods.js'
 import { eventually } from '../../testing/eventually.js'
 import { ANY_PORT } from '../support/any-port.js'
 import type { KeyPair } from '../support/certificates.js'
 import { selfSigned } from '../support/certificates.js'
 import { AUTHORIZATION, messageCodec } from '../support/grpc-client.js'
+import { message, outcomeOf } from './call-client.js'
 import { recordingLogger } from './recording-logger.js'
 
 let folder: string
@@ -58,8 +60,8 @@ const install = async ({ cert, key }: KeyPair) => ({
   rereadMs: 20,
 })
 
-async function start(clientCa?: string): Promise<GrpcServer> {
-  const files = await install(localhost)
+async function start(clientCa?: string, acceptsTokens = false): Promise<GrpcServer> {
+  const files = { ...(await install(localhost)), acceptsTokens }
   const tls =
     clientCa === undefined ? files : { ...files, clientCa: await file('ca.pem', clientCa) }
   const check = unaryMethod(Authorization.method.check, (_request, { peer }) => {
@@ -91,6 +93,33 @@ async function check(
   }
 }
 
+const tlsOptions = (port: number, own: KeyPair | undefined) => ({
+  ...{ host: '127.0.0.1', port, ca: localhost.cert, ALPNProtocols: ['h2'], ...own },
+})
+
+/** Resolves to the TLS session of a connection that is then closed. */
+async function sessionOf(port: number, own: KeyPair | undefined): Promise<Buffer> {
+  const socket = connect(tlsOptions(port, own))
+  socket.resume()
+  const [session] = (await once(socket, 'session')) as [Buffer]
+  socket.destroy()
+  return session
+}
+
+/** Calls over a connection that resumes the session. */
+async function checkResuming(port: number, own: KeyPair | undefined, resumed: Buffer) {
+  const socket = connect({ ...tlsOptions(port, own), session: resumed })
+  const session = connectHttp2('https://localhost', { createConnection: () => socket })
+  const call = session.request({
+    ...{ ':method': 'POST', ':path': `/${AUTHORIZATION}/Check`, te: 'trailers' },
+    'content-type': 'application/grpc',
+  })
+  call.end(message(''))
+  expect((await outcomeOf(call)).status).toBe(Status.OK)
+  expect(socket.isSessionReused()).toBe(true)
+  session.destroy()
+}
+
 const trusting = (authority: KeyPair, own?: KeyPair): ChannelCredentials =>
   own === undefined
     ? credentials.createSsl(Buffer.from(authority.cert))
@@ -116,6 +145,16 @@ describe('TLS', () => {
     expect(peers).toEqual([])
     expect(await check(address, trusting(localhost, client))).toBeDefined()
     expect(peers).toEqual([true])
+  })
+
+  test.each<[string, KeyPair | undefined, boolean]>([
+    ['without a certificate', undefined, false],
+    ['with a certificate of another authority', other, false],
+    ['with a certificate', client, true],
+  ])('a client %s counts the same after it resumes its session', async (_, own, isPrivate) => {
+    const port = Number((await start(client.cert, true)).address.split(':')[1])
+    await checkResuming(port, own, await sessionOf(port, own))
+    expect(peers).toEqual([isPrivate])
   })
 
   test('follows the files, and keeps the last good ones when they cannot be used', async () => {
