@@ -8,6 +8,7 @@ import type { Peer } from '../grpc/peer.js'
 import type { Call } from '../grpc/service.js'
 import { GrpcError, Status } from '../grpc/status.js'
 import { ENVOY_TOKEN_HEADER } from '../ir/names.js'
+import { ReviewBudget } from './review-budget.js'
 import { readTokenClaims } from './token-claims.js'
 
 /** What the tokens are checked with. */
@@ -50,6 +51,7 @@ const MAX_KNOWN = 10_000
 /** Authenticates Envoys. */
 export class EnvoyTokens implements Authenticator {
   readonly #options: EnvoyTokensOptions
+  readonly #budget: ReviewBudget
   /** By digest, the one used last at the end. */
   readonly #known = new Map<string, Known>()
   readonly #reviews = new Map<string, Promise<Known>>()
@@ -58,6 +60,7 @@ export class EnvoyTokens implements Authenticator {
 
   constructor(options: EnvoyTokensOptions) {
     this.#options = options
+    this.#budget = new ReviewBudget(options.now)
   }
 
   /** Admits peers with a client certificate, and calls with the token of an Envoy of a Gateway. */
@@ -103,12 +106,12 @@ export class EnvoyTokens implements Authenticator {
   }
 
   async #review(peer: Peer, token: string): Promise<void> {
-    const known = await this.#reviewOnce(token)
+    const known = await this.#reviewOnce(token, peer.address)
     this.#peers.set(peer, { token, known })
   }
 
   /** Rejects without asking the API server where the token itself shows that it is not one of an Envoy. */
-  #reviewOnce(token: string): Promise<Known> {
+  #reviewOnce(token: string, address: string): Promise<Known> {
     const digest = digestOf(token)
     const running = this.#reviews.get(digest)
     if (running !== undefined) return running
@@ -118,18 +121,23 @@ export class EnvoyTokens implements Authenticator {
     if (!claims.audiences.includes(audience))
       return refuse(`expected a token with the audience ${audience}`)
     if (claims.expires <= now()) return refuse('the token has expired')
-    if (gatewayOf() === undefined)
-      return Promise.reject(new GrpcError(Status.UNAVAILABLE, 'the Gateways are not known yet'))
+    if (gatewayOf() === undefined) return unavailable('the Gateways are not known yet')
     if (this.#gateway(claims.account) === undefined) return denied(claims.account)
-    if (this.#reviews.size >= MAX_REVIEWS)
-      return Promise.reject(new GrpcError(Status.UNAVAILABLE, 'too many tokens are reviewed'))
-    const review = this.#ask(token, claims).finally(() => this.#reviews.delete(digest))
+    if (this.#reviews.size >= MAX_REVIEWS) return unavailable('too many tokens are reviewed')
+    if (!this.#budget.take(address))
+      return unavailable('too many tokens from this address were refused')
+    const review = this.#ask(token, claims, address).finally(() => this.#reviews.delete(digest))
     this.#reviews.set(digest, review)
     return review
   }
 
-  async #ask(token: string, claims: Pick<Known, 'account' | 'user' | 'expires'>): Promise<Known> {
+  async #ask(
+    token: string,
+    claims: Pick<Known, 'account' | 'user' | 'expires'>,
+    address: string,
+  ): Promise<Known> {
     const user = await this.#answer(token).catch((error: unknown) => {
+      this.#budget.giveBack(address)
       this.#options.onWarning(`the token of an Envoy cannot be reviewed: ${errorText(error)}`)
       throw new GrpcError(Status.UNAVAILABLE, 'the token cannot be reviewed')
     })
@@ -138,6 +146,7 @@ export class EnvoyTokens implements Authenticator {
       this.#options.onWarning(`a token for the service account ${account} was refused`)
       throw new GrpcError(Status.UNAUTHENTICATED, 'the API server refused the token')
     }
+    this.#budget.giveBack(address)
     const { account, expires } = claims
     const reviewed = this.#options.now()
     const known = { account, user, expires, reviewed, isReviewed: false, isRevoked: false }
@@ -195,6 +204,9 @@ const digestOf = (token: string): string => hash('sha256', token)
 
 const refuse = (details: string): Promise<never> =>
   Promise.reject(new GrpcError(Status.UNAUTHENTICATED, details))
+
+const unavailable = (details: string): Promise<never> =>
+  Promise.reject(new GrpcError(Status.UNAVAILABLE, details))
 
 const denied = (account: string): Promise<never> =>
   Promise.reject(

@@ -10,7 +10,7 @@ const AUDIENCE = 'gatehouse.infra.svc'
 const USER = 'system:serviceaccount:shop:gw-gatehouse'
 const HOUR = 3_600_000
 
-const tcp = (): Peer => ({ type: 'tcp', address: '10.0.0.1', hasCertificate: false })
+const tcp = (address = '10.0.0.1'): Peer => ({ type: 'tcp', address, hasCertificate: false })
 
 const callOf = (peer: Peer, ...values: readonly string[]): Call => ({
   peer,
@@ -108,6 +108,13 @@ test.each<[string, Review, string]>([
   ['says no', () => Promise.resolve(undefined), 'UNAUTHENTICATED'],
   ['names another user', () => Promise.resolve('system:node:a'), 'UNAUTHENTICATED'],
   ['fails', () => Promise.reject(new Error('HTTP 503')), 'UNAVAILABLE'],
+  [
+    'cannot be asked',
+    () => {
+      throw new Error('no address')
+    },
+    'UNAVAILABLE',
+  ],
 ])(
   'nothing is served, and a warning says why, when the API server %s',
   async (_, review, status) => {
@@ -136,11 +143,42 @@ test('no more than 16 reviews run at once, whatever number of tokens comes', asy
   const review = vi.fn<Review>(() => new Promise(() => undefined))
   const tokens = tokensWith(review)
   const calls = Array.from({ length: 100 }, (_, jti) =>
-    outcome(tokens, callOf(tcp(), sent({ jti }))),
+    outcome(tokens, callOf(tcp(`10.0.0.${jti}`), sent({ jti }))),
   )
   await vi.advanceTimersByTimeAsync(5_000)
   expect(new Set(await Promise.all(calls))).toEqual(new Set(['UNAVAILABLE']))
   expect(review).toHaveBeenCalledTimes(16)
+})
+
+test('made-up tokens of one address cost 8 reviews a minute, and leave others alone', async () => {
+  const honest = sent({ jti: 'honest' })
+  const review = vi.fn<Review>((token) => Promise.resolve(token === honest ? USER : undefined))
+  const tokens = tokensWith(review)
+  const flood = () =>
+    Promise.all(
+      Array.from({ length: 100 }, () =>
+        outcome(tokens, callOf(tcp('10.6.6.6'), sent({ jti: Math.random() }))),
+      ),
+    )
+  const during = flood()
+  expect(await outcome(tokens, callOf(tcp(), honest))).toBe('OK')
+  expect(new Set(await during)).toEqual(new Set(['UNAUTHENTICATED', 'UNAVAILABLE']))
+  await flood()
+  expect(review).toHaveBeenCalledTimes(9)
+  // A token that is known costs nothing, wherever it comes from.
+  expect(await outcome(tokens, callOf(tcp('10.6.6.6'), honest))).toBe('OK')
+  vi.setSystemTime(Date.now() + 60_000)
+  await flood()
+  expect(review).toHaveBeenCalledTimes(17)
+})
+
+test('reviews that confirm a token or get no answer count against no address', async () => {
+  for (const answer of [() => Promise.resolve(USER), () => Promise.reject(new Error('HTTP 503'))]) {
+    const review = vi.fn<Review>(answer)
+    const tokens = tokensWith(review)
+    for (let jti = 0; jti < 20; jti++) await outcome(tokens, callOf(tcp(), sent({ jti })))
+    expect(review).toHaveBeenCalledTimes(20)
+  }
 })
 
 test('until the Gateways are known, Envoys are told to come back', async () => {
