@@ -1,6 +1,13 @@
 // Services that serve only calls whose client has proved who it is. A call waits until that is known.
 
-import type { Call, GrpcMethod, GrpcService, StreamCall, StreamListener } from './service.js'
+import type {
+  Call,
+  GrpcMethod,
+  GrpcService,
+  StreamCall,
+  StreamListener,
+  StreamMethod,
+} from './service.js'
 import { GrpcError, Status } from './status.js'
 
 /** Decides which calls are served. */
@@ -9,13 +16,25 @@ export interface Authenticator {
   admit(call: Call): Promise<void> | undefined
 }
 
+/** How often the client of a lasting call is authenticated again, in milliseconds. */
+const AGAIN_MS = 60_000
+
 /** Returns the service with an authenticator in front of each of its methods. */
-export const authenticated = (service: GrpcService, authenticator: Authenticator): GrpcService => ({
+export const authenticated = (
+  service: GrpcService,
+  authenticator: Authenticator,
+  againMs = AGAIN_MS,
+): GrpcService => ({
   name: service.name,
   methods: Object.fromEntries(
     Object.entries(service.methods).map(([name, method]) => [
       name,
-      authenticatedMethod(method, authenticator),
+      authenticatedMethod(
+        method.type === 'stream' && method.isLasting
+          ? { ...method, open: (call) => new LastingStream(call, method, authenticator, againMs) }
+          : method,
+        authenticator,
+      ),
     ]),
   ),
   drain: (timeoutMs) => service.drain?.(timeoutMs),
@@ -83,6 +102,49 @@ class WaitingStream implements StreamListener {
 
   onDrain(): void {
     this.#listener?.onDrain()
+  }
+}
+
+/** A stream that ends when its client is no longer known: its token has expired or was revoked. */
+class LastingStream implements StreamListener {
+  readonly #listener: StreamListener
+  readonly #timer: NodeJS.Timeout
+
+  constructor(
+    call: StreamCall,
+    method: StreamMethod,
+    authenticator: Authenticator,
+    againMs: number,
+  ) {
+    this.#listener = method.open(call)
+    this.#timer = setInterval(() => {
+      if (call.isCancelled()) return clearInterval(this.#timer)
+      void authenticator.admit(call)?.catch((error: unknown) => this.#fail(call, error))
+    }, againMs)
+    this.#timer.unref()
+  }
+
+  #fail(call: StreamCall, error: unknown): void {
+    if (call.isCancelled()) return
+    fail(call, error)
+    this.onCancel()
+  }
+
+  onMessage(message: Buffer): void {
+    this.#listener.onMessage(message)
+  }
+
+  onEnd(): void {
+    this.#listener.onEnd()
+  }
+
+  onCancel(): void {
+    clearInterval(this.#timer)
+    this.#listener.onCancel()
+  }
+
+  onDrain(): void {
+    this.#listener.onDrain()
   }
 }
 

@@ -28,6 +28,8 @@ export interface UnaryMethod {
 /** Any number of messages in both directions. */
 export interface StreamMethod {
   readonly type: 'stream'
+  /** Whether its calls stay open for days, longer than what a client has proved may be true. */
+  readonly isLasting?: true
   open(call: StreamCall): StreamListener
 }
 

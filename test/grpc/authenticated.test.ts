@@ -1,11 +1,11 @@
 // Services behind an authenticator: calls wait for it, and are refused as it says.
 
 import { connect } from 'node:http2'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { authenticated, type Authenticator } from '../../src/grpc/authenticated.js'
 import type { GrpcServer } from '../../src/grpc/server.js'
 import { startGrpcServer } from '../../src/grpc/server.js'
-import type { GrpcService } from '../../src/grpc/service.js'
+import type { GrpcMethod, GrpcService, StreamCall } from '../../src/grpc/service.js'
 import { GrpcError, Status } from '../../src/grpc/status.js'
 import { eventually } from '../../testing/eventually.js'
 import { ANY_PORT } from '../support/any-port.js'
@@ -45,9 +45,9 @@ function echo(): { readonly service: GrpcService; readonly events: string[] } {
   return { service, events }
 }
 
-async function serve(service: GrpcService, authenticator: Authenticator) {
+async function serve(service: GrpcService, authenticator: Authenticator, againMs?: number) {
   const { logger, lines } = recordingLogger()
-  const services = [authenticated(service, authenticator)]
+  const services = [authenticated(service, authenticator, againMs)]
   const server: GrpcServer = await startGrpcServer({ address: ANY_PORT, services, logger })
   const session = connect(`http://${server.address}`)
   closing.push(
@@ -165,4 +165,47 @@ test('a stream that fails to open after the wait ends with its status', async ()
   call.end(message('a'))
   resolve()
   expect(await outcomeOf(call)).toMatchObject({ status: Status.UNAVAILABLE, message: 'draining' })
+})
+
+test('a lasting stream ends once its client is known no longer, and its service is told', async () => {
+  const { service, events } = echo()
+  const errors: Error[] = []
+  let asked = 0
+  const admit = () => {
+    asked += 1
+    return errors[0] && Promise.reject(errors[0])
+  }
+  const { Stream } = service.methods
+  const lasting = { ...service, methods: { Stream: { ...Stream, isLasting: true } as GrpcMethod } }
+  const { open } = await serve(lasting, { admit }, 5)
+  const call = open('Stream')
+  call.write(message('a'))
+  await eventually(() => expect(asked).toBeGreaterThan(3))
+  expect(events).toEqual(['open', 'a'])
+  errors.push(new GrpcError(Status.UNAUTHENTICATED, 'the token has expired'))
+  expect(await outcomeOf(call)).toMatchObject({
+    ...{ status: Status.UNAUTHENTICATED, message: 'the token has expired' },
+  })
+  expect(events).toEqual(['open', 'a', 'cancel'])
+})
+
+test('the client of a lasting stream is not authenticated again after the end', () => {
+  vi.useFakeTimers()
+  closing.push(() => vi.useRealTimers())
+  let isOver = false
+  let asked = 0
+  const admit = () => {
+    asked += 1
+    return undefined
+  }
+  const [listener, call] = [{ onEnd: () => (isOver = true) }, { isCancelled: () => isOver }]
+  const method = { type: 'stream', isLasting: true, open: () => listener } as unknown as GrpcMethod
+  const { Stream } = authenticated({ name: 'a', methods: { Stream: method } }, { admit }, 5).methods
+  if (Stream?.type !== 'stream') throw new Error('expected a stream')
+  const opened = Stream.open(call as StreamCall)
+  vi.advanceTimersByTime(10)
+  expect([asked, vi.getTimerCount()]).toEqual([3, 1])
+  opened.onEnd()
+  vi.advanceTimersByTime(5)
+  expect([asked, vi.getTimerCount()]).toEqual([3, 0])
 })

@@ -90,7 +90,7 @@ export function createAdsService(options: AdsOptions): AdsService {
   const shared = { options, turns, views, open }
   const encoders = createResponseEncoders()
   const serve = <Request extends AnyRequest>(dialect: Dialect<Request>): StreamMethod => ({
-    type: 'stream',
+    ...({ type: 'stream', isLasting: true } as const),
     open: (call) => {
       streams += 1
       const encode = encoders.of[dialect.protocol]

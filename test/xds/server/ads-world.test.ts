@@ -40,6 +40,12 @@ describe('state of the world', () => {
     expect(await take(stream)).toBe('Listener l')
   })
 
+  test('its streams are lasting: whoever opened one is authenticated again', () => {
+    const { StreamAggregatedResources, DeltaAggregatedResources } = ads.service.methods
+    for (const method of [StreamAggregatedResources, DeltaAggregatedResources])
+      expect(method).toMatchObject({ type: 'stream', isLasting: true })
+  })
+
   test('a gateway that is not known gets an empty answer', async () => {
     ads.publish({ clusters: ['a'] }, 'default/gw')
     const stream = ads.envoy.world()
