@@ -70,7 +70,7 @@ export function readAuthorizationRequest(
       ? undefined
       : bad('invalid_target', `resource must be ${relay.resource}, or absent`)) ??
     promptFault(prompt) ??
-    (isTooLong(state, MAX_STATE) ? bad('invalid_request', 'state is too long') : undefined) ??
+    stateFault(state) ??
     (isTooLong(loginHint, MAX_HINT) ? bad('invalid_request', 'login_hint is too long') : undefined)
   if (fault !== undefined) return err(fault)
   if (scopes === undefined)
@@ -113,6 +113,14 @@ const challengeFault = (challenge: string, method: string | undefined): ClientEr
   /^[A-Za-z0-9_-]{43}$/.test(challenge) && method === 'S256'
     ? undefined
     : bad('invalid_request', 'code_challenge with code_challenge_method S256 is required')
+
+/** Refuses a state that would not come back as it was sent: bytes that are not UTF-8 have been replaced. */
+function stateFault(state: string | undefined): ClientError | undefined {
+  if (isTooLong(state, MAX_STATE)) return bad('invalid_request', 'state is too long')
+  return state?.includes('\ufffd') === true
+    ? bad('invalid_request', 'state is not UTF-8')
+    : undefined
+}
 
 function promptFault(prompt: readonly string[]): ClientError | undefined {
   if (prompt.some((word) => !PROMPTS.includes(word)))

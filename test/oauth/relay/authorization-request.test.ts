@@ -68,6 +68,7 @@ test.each<[Readonly<Record<string, string | undefined>>, string]>([
   [{ prompt: 'none login' }, 'invalid_request'],
   [{ prompt: 'create' }, 'invalid_request'],
   [{ state: 'ä'.repeat(513) }, 'invalid_request'],
+  [{ state: new URLSearchParams('state=%ff').get('state') ?? '' }, 'invalid_request'],
   [{ login_hint: 'a'.repeat(321) }, 'invalid_request'],
   [{ request: 'jwt' }, 'request_not_supported'],
   [{ request_uri: 'https://a.example' }, 'request_uri_not_supported'],
