@@ -19,8 +19,7 @@ import type { StringMatcher } from '../../grpc/generated/envoy/type/matcher/v3/s
 import { wildcardOrigin } from '../../ir/origins.js'
 import type { Cors } from '../../ir/route.js'
 import { CORS_FILTER } from './filter-names.js'
-import { packed, typedConfig } from './messages.js'
-import { exactly, matching } from './string-matcher.js'
+import { exactly, matching, packed, typedConfig } from './messages.js'
 
 /** Response headers of the CORS protocol (Fetch standard): what a backend's own CORS handling may set. */
 export const CORS_RESPONSE_HEADERS: readonly string[] = [

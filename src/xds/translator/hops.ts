@@ -12,8 +12,7 @@ import {
 } from '../../grpc/generated/envoy/config/route/v3/route_components_pb.js'
 import { HOP, HOPS_HEADER, MAX_HOPS } from '../../ir/hops.js'
 import { buildExtAuthzPerRoute } from './ext-authz.js'
-import { inlineString } from './messages.js'
-import { matching } from './string-matcher.js'
+import { inlineString, matching } from './messages.js'
 
 /** Applies to the whole route configuration: added last, as the request leaves, so no rule reads it earlier. */
 export const COUNT_HOPS = create(HeaderValueOptionSchema, {

@@ -1,4 +1,4 @@
-// Helpers for Envoy messages: typed Any values, durations, data sources, and the source of xDS.
+// Helpers for Envoy messages: typed Any values, durations, data sources, string matchers, and the source of xDS.
 
 import { create, type DescMessage, type MessageInitShape } from '@bufbuild/protobuf'
 import { type Any, anyPack, type Duration, durationFromMs } from '@bufbuild/protobuf/wkt'
@@ -10,6 +10,10 @@ import {
   ApiVersion,
   ConfigSourceSchema,
 } from '../../grpc/generated/envoy/config/core/v3/config_source_pb.js'
+import {
+  type StringMatcher,
+  StringMatcherSchema,
+} from '../../grpc/generated/envoy/type/matcher/v3/string_pb.js'
 
 /** Some fields of a message, for spreading into it. */
 export type FieldsOf<Desc extends DescMessage> = Extract<
@@ -53,6 +57,18 @@ export const inlineString = (value: string): DataSource =>
 /** A file on Envoy's machine, as an envoy.config.core.v3.DataSource. */
 export const fileSource = (value: string): DataSource =>
   create(DataSourceSchema, { specifier: { case: 'filename', value } })
+
+/** envoy.type.matcher.v3.StringMatcher for an exact text. */
+export const exactly = (value: string): StringMatcher =>
+  create(StringMatcherSchema, { matchPattern: { case: 'exact', value } })
+
+/** envoy.type.matcher.v3.StringMatcher for a text within the value. */
+export const containing = (value: string): StringMatcher =>
+  create(StringMatcherSchema, { matchPattern: { case: 'contains', value } })
+
+/** envoy.type.matcher.v3.StringMatcher for a regular expression (RE2), which must match the whole value. */
+export const matching = (regex: string): StringMatcher =>
+  create(StringMatcherSchema, { matchPattern: { case: 'safeRegex', value: { regex } } })
 
 /** The ADS stream that delivers all other resources too. */
 export const ADS_SOURCE = create(ConfigSourceSchema, {

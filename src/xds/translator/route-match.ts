@@ -13,8 +13,8 @@ import { RegexMatcherSchema } from '../../grpc/generated/envoy/type/matcher/v3/r
 import type { StringMatcher } from '../../grpc/generated/envoy/type/matcher/v3/string_pb.js'
 import type { PathMatch, RouteMatch, ValueMatch } from '../../ir/route.js'
 import type { FieldsOf } from './messages.js'
+import { containing, exactly, matching } from './messages.js'
 import { encodedForms } from './query-value.js'
-import { containing, exactly, matching } from './string-matcher.js'
 
 /**
  * Matches path segments: Envoy's plain prefix would let /mcp match /mcpfoo; path_separated_prefix rejects "/" alone.

@@ -15,8 +15,7 @@ import {
 } from '../../grpc/generated/envoy/extensions/transport_sockets/tls/v3/common_pb.js'
 import { UpstreamTlsContextSchema } from '../../grpc/generated/envoy/extensions/transport_sockets/tls/v3/tls_pb.js'
 import type { Destination, SubjectAltName, UpstreamTls } from '../../ir/destination.js'
-import { ADS_SOURCE, fileSource, inlineString, typedConfig } from './messages.js'
-import { exactly } from './string-matcher.js'
+import { ADS_SOURCE, exactly, fileSource, inlineString, typedConfig } from './messages.js'
 
 const sanMatcher = (sanType: SanType, value: string): SubjectAltNameMatcher =>
   create(SubjectAltNameMatcherSchema, { sanType, matcher: exactly(value) })
