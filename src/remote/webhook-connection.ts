@@ -88,7 +88,7 @@ export class WebhookConnection {
   ) {
     socket.on('data', (bytes: Buffer) => this.onBytes(bytes))
     socket.on('end', () => this.onServerEnd())
-    socket.on('error', (error) => (this.failure = error))
+    socket.on('error', (error) => this.onSocketError(error))
     socket.on('close', () => this.onClose())
   }
 
@@ -193,6 +193,12 @@ export class WebhookConnection {
     this.isReusable = false
     if (this.reader?.close() === true) this.finish(this.reader, true)
     else this.socket.destroy()
+  }
+
+  /** Node leaves a connection open whose TLS has failed after the handshake. */
+  private onSocketError(error: unknown): void {
+    this.failure ??= error
+    this.socket.destroy()
   }
 
   private onClose(): void {
