@@ -54,10 +54,11 @@ async function serve(service: GrpcService, authenticator: Authenticator, againMs
     () => server.close(),
     () => session.destroy(),
   )
-  const open = (method: string) =>
+  const open = (method: string, timeout?: string) =>
     session.request({
       ...{ ':method': 'POST', ':path': `/a.Service/${method}`, te: 'trailers' },
       'content-type': 'application/grpc',
+      ...(timeout && { 'grpc-timeout': timeout }),
     })
   return { open, lines }
 }
@@ -152,6 +153,41 @@ test('a stream that its client cancels during the wait is never opened', async (
   resolve()
   expect((await outcomeOf(second)).status).toBe(Status.OK)
   expect(events).toEqual([])
+})
+
+test('a unary call that its client cancels, or whose deadline passes, during the wait reaches no service', async () => {
+  const { authenticator, resolve } = gate()
+  let [admitted, handled] = [0, 0]
+  const Unary: GrpcMethod = {
+    type: 'unary',
+    handle: (request) => {
+      handled += 1
+      return Buffer.from(request)
+    },
+  }
+  const { open } = await serve(
+    { name: 'a.Service', methods: { Unary } },
+    {
+      admit: () => {
+        admitted += 1
+        return authenticator.admit()
+      },
+    },
+  )
+  const [cancelled, late, waiting] = [open('Unary'), open('Unary', '500m'), open('Unary')]
+  cancelled.on('error', () => undefined)
+  for (const call of [cancelled, late, waiting]) call.end(message('a'))
+  expect((await outcomeOf(late)).status).toBe(Status.DEADLINE_EXCEEDED)
+  await eventually(() => expect(admitted).toBe(3))
+  cancelled.close(8)
+  // A fourth call on the same connection shows that the cancellation has arrived.
+  const fourth = open('Unary')
+  fourth.end(message('b'))
+  await eventually(() => expect(admitted).toBe(4))
+  resolve()
+  const outcomes = await Promise.all([outcomeOf(waiting), outcomeOf(fourth)])
+  expect(outcomes).toMatchObject([{ status: Status.OK }, { status: Status.OK }])
+  expect(handled).toBe(2)
 })
 
 test('a stream that fails to open after the wait ends with its status', async () => {
