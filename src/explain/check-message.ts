@@ -10,6 +10,7 @@ import { CheckRequestSchema } from '../grpc/generated/envoy/service/auth/v3/exte
 import { ROUTE_CONTEXT_KEY } from '../ir/names.js'
 import type { Field } from '../routing/client-request.js'
 import { headerValue, type RoutedRequest } from '../routing/match-route.js'
+import { upgradeOf } from './upgrade.js'
 
 /** The parts of a request that Envoy knows in addition to those that routes match. */
 export interface CheckFacts {
@@ -61,12 +62,13 @@ export function headersFromEnvoy(facts: Omit<CheckFacts, 'key' | 'body'>): reado
   const { request, sourceAddress, trustedHops } = facts
   const forwardedFor = headerValue(request, 'x-forwarded-for')
   const forwardedProto = headerValue(request, 'x-forwarded-proto')
+  const dropped = upgradeOf(request) === undefined ? ONLY_OF_UPGRADES : NONE
   return [
     [':method', request.method],
     [':authority', request.authority],
     [':path', request.target],
     [':scheme', schemeOf(facts)],
-    ...request.headers.filter(([name]) => !SET_BY_ENVOY.has(name)),
+    ...request.headers.filter(([name]) => !SET_BY_ENVOY.has(name) && !dropped.has(name)),
     [
       'x-forwarded-for',
       forwardedFor === undefined ? sourceAddress : `${forwardedFor},${sourceAddress}`,
@@ -76,6 +78,9 @@ export function headersFromEnvoy(facts: Omit<CheckFacts, 'key' | 'body'>): reado
 }
 
 const SET_BY_ENVOY = new Set(['host', 'x-forwarded-for', 'x-forwarded-proto'])
+/** Headers that Envoy removes unless the request is an upgrade. */
+const ONLY_OF_UPGRADES: ReadonlySet<string> = new Set(['connection', 'upgrade'])
+const NONE: ReadonlySet<string> = new Set()
 
 /** Returns the scheme that trusted proxies report; without them, that of the connection. */
 function schemeOf({ request, scheme, trustedHops }: Omit<CheckFacts, 'key' | 'body'>): string {

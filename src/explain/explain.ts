@@ -12,7 +12,7 @@ import { type Reached, reachListener } from './choose-listener.js'
 import { documentAnswer } from './document-answer.js'
 import { explainCheck } from './explain-check.js'
 import type { ExplainRequest } from './explain-request.js'
-import type { ExplainedPlace, Explanation } from './explanation.js'
+import type { ExplainedAnswer, ExplainedPlace, Explanation } from './explanation.js'
 import { guardRefusal } from './guarded-body.js'
 import { preflightOn } from './preflight.js'
 import { redirectLocation } from './redirect-location.js'
@@ -27,6 +27,7 @@ import {
 import { allowedText, laterNotes, policiesOf } from './route-policies.js'
 import type { TracedCheckDeps } from './traced-check.js'
 import { byEnvoy, unrouted } from './unrouted.js'
+import { refusedUpgrade } from './upgrade.js'
 
 /** The configuration with which requests are explained. */
 export interface ExplainModel extends Omit<TracedCheckDeps, 'entry'> {
@@ -60,7 +61,7 @@ export async function explain(model: ExplainModel, request: ExplainRequest): Pro
   return {
     request: { method, url: `${scheme}://${authority}${pathOf(target)}` },
     result: outcome.result,
-    answer: outcome.answer,
+    answer: method === 'HEAD' ? withoutBody(outcome.answer) : outcome.answer,
     place,
     policies: outcome.policies ?? [],
     steps: outcome.steps ?? [],
@@ -69,6 +70,8 @@ export async function explain(model: ExplainModel, request: ExplainRequest): Pro
     notes,
   }
 }
+
+const withoutBody = ({ body: _, ...answer }: ExplainedAnswer): ExplainedAnswer => answer
 
 const unreached = ({ isMesh }: ExplainModel, why: string): Outcome => ({
   result: 'unrouted',
@@ -172,6 +175,8 @@ function beforeCheck(
   { authz }: RouteEntries,
 ): Outcome | undefined {
   const { route, request } = found
+  const upgrade = refusedUpgrade(route, request)
+  if (upgrade !== undefined) return upgrade
   const preflight = preflightOn(route, request)
   if (preflight !== undefined) return preflightOutcome(preflight.isAllowed)
   const { action } = route

@@ -81,7 +81,8 @@ test('tells apart what Envoy answers by itself', async () => {
     await get('/nobody'),
     await get('/unknown'),
     await get('/nowhere'),
-  ]).toEqual([429, 413, 421, 431, 503, 404, 500])
+    await get('/tools', { headers: { connection: 'Upgrade', upgrade: 'websocket' } }),
+  ]).toEqual([429, 413, 421, 431, 503, 404, 500, 403])
   // Gatehouse does not answer.
   stack.child.kill('SIGSTOP')
   const frozen = [get('/tools'), get('/guarded', { method: 'POST', body: chat('hi') })]
@@ -109,6 +110,7 @@ test('tells apart what Envoy answers by itself', async () => {
           details: expect.stringMatching(/^upstream_reset/) as string,
           reason: null,
         },
+        { status: 403, flags: '-', details: 'upgrade_failed', reason: null },
         { status: 404, flags: 'NR', details: 'route_not_found', reason: null },
         { status: 503, flags: 'UAEX', details: 'ext_authz_error', reason: null },
         {

@@ -111,6 +111,27 @@ test.concurrent('methods, headers and parameters', async () => {
   ])
 })
 
+test.concurrent('upgrades to another protocol, and answers to HEAD', async () => {
+  const to = (host: string, path: string, protocol: string, connection = 'Upgrade'): Asked => ({
+    ...{ name: `${protocol} by ${connection}`, host, path },
+    headers: [`Connection: ${connection}`, `Upgrade: ${protocol}`],
+  })
+  const explanations = await expectAgreement([
+    ...['mcp.example', 'tools.example', 'llm.example', 'broken.example', 'limited.example'].map(
+      (host) => to(host, '/mcp', 'websocket'),
+    ),
+    to('mcp.example', '/mcp', 'WebSocket', 'keep-alive, upgrade'),
+    to('redirect.example', '/scheme', 'websocket'),
+    to('nobody.example', '/', 'websocket'),
+    to('open.example', '/', 'websocket'),
+    to('open.example', '/', 'other'),
+    to('tools.example', '/', 'h2c'),
+    to('tools.example', '/', 'websocket', 'close'),
+    { host: 'mcp.example', path: '/mcp', method: 'HEAD' },
+  ])
+  expect(explanations.at(-1)?.answer).not.toHaveProperty('body')
+})
+
 test.concurrent('redirects', async () => {
   const paths = words(`/scheme /scheme/x?y=1 /host/x /port/x /all/x?y /full/x?y=1 /pre /pre/
     /pre/x?y=1 /none /none/x /none/x?y=1`)
