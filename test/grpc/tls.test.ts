@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { connect as connectHttp2 } from 'node:http2'
-import { connect as connectTcp } from 'node:net'
+import { type AddressInfo, connect as connectTcp, createServer as createTcpServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect } from 'node:tls'
@@ -245,4 +245,25 @@ describe('a private peer', () => {
     'is not %s',
     (address) => expect(from(address, true)).toBe(false),
   )
+})
+
+test('a client whose TLS breaks after the handshake is cut off', async () => {
+  const own = await start()
+  const toServer = connectTcp(Number(own.address.split(':').at(-1)), '127.0.0.1')
+  // The client never closes by itself, and does not see the alert.
+  const relay = createTcpServer({ allowHalfOpen: true }, (fromClient) => {
+    fromClient.on('data', (bytes) => toServer.write(bytes)).on('error', () => undefined)
+    toServer.on('data', (bytes) => fromClient.write(bytes)).on('error', () => undefined)
+  })
+  relay.listen(0, '127.0.0.1')
+  await once(relay, 'listening')
+  const secure = connect(tlsOptions((relay.address() as AddressInfo).port, undefined))
+  secure.on('error', () => undefined)
+  await once(secure, 'secureConnect')
+  expect(own.connections()).toBe(1)
+  // A record with bytes that no key has encrypted.
+  toServer.write(Buffer.concat([Buffer.of(0x17, 3, 3, 0, 40), Buffer.alloc(40, 7)]))
+  await eventually(() => expect(own.connections()).toBe(0))
+  secure.destroy()
+  relay.close()
 })
