@@ -25,6 +25,18 @@ describe('names', () => {
     const shared = [...homes].filter(([, paths]) => paths.length > 1)
     expect(Object.fromEntries(shared)).toEqual({})
   })
+
+  test.each([
+    ['keyOf', 'gatewayapi/world/world.ts'],
+    ['routeKey', 'ir/names.ts'],
+    ['resourceKey', 'resources/decode/resource-set.ts'],
+    ['errorText', 'errors.ts'],
+    ['GATEWAY_API_GROUP', 'resources/kinds/fields.ts'],
+  ])('that all rooms use name nothing else, not even inside a file: %s', (name, home) => {
+    const definition = new RegExp(`^\\s*(?:export )?(?:const|function\\*?) ${name}\\b`, 'm')
+    const homes = files.filter(({ text }) => definition.test(text)).map(({ path }) => path)
+    expect(homes).toEqual([home])
+  })
 })
 
 /** Files with a cache that belongs to their module, and what it is. */

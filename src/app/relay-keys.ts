@@ -98,18 +98,18 @@ function readKeyAtStart(file: string): string {
   } catch (error) {
     throw unreadable(file, error)
   }
-  return keyOf(file, bytes)
+  return keyInFile(file, bytes)
 }
 
 const readKey = async (file: string): Promise<string> =>
-  keyOf(
+  keyInFile(
     file,
     await readFile(file).catch((error: unknown) => {
       throw unreadable(file, error)
     }),
   )
 
-function keyOf(file: string, bytes: Buffer): string {
+function keyInFile(file: string, bytes: Buffer): string {
   if (bytes.length === KEY_BYTES) return bytes.toString('base64url')
   const text = bytes.toString('latin1').trim()
   const decoded = /^[0-9a-f]{64}$/i.test(text)

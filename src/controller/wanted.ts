@@ -131,7 +131,7 @@ function add(
 ): RouteNeeds | undefined {
   const own: WantedManifestObject[] = []
   for (const manifest of manifests) {
-    const key = keyOf(manifest)
+    const key = wantedKey(manifest)
     const before = objects.get(key)
     const merged = before === undefined ? manifest : mesh.merge(before.manifest, manifest)
     if (merged === undefined) return undefined
@@ -161,7 +161,7 @@ function addClosed(
 const SAME_NAME =
   'the objects for its documents would have the names of those for another HTTPRoute: rename one of the two'
 
-const keyOf = ({ kind, metadata }: Manifest): string =>
+const wantedKey = ({ kind, metadata }: Manifest): string =>
   `${kind}/${metadata.namespace}/${metadata.name}`
 
 const ownersOf = ({ gateways }: MeshRoute, { metadata }: Manifest): readonly GatewayName[] =>

@@ -2,6 +2,7 @@
 
 import type { Attributes } from '../cel/attributes.js'
 import { Budget } from '../cel/budget.js'
+import type { McpRequest } from '../mcp/http-message.js'
 import { isListMethod } from '../mcp/lists.js'
 import { requestScheme } from '../oauth/base-url.js'
 import {
@@ -28,7 +29,7 @@ import {
   refuseUnchecked,
   refuseUnread,
 } from './decision.js'
-import { type McpRequest, readMessages } from './mcp-messages.js'
+import { readMessages } from './mcp-messages.js'
 import { withoutOwnCookies } from './own-cookies.js'
 import type { RecordStep } from './record-step.js'
 import type { RememberedToken } from './token-memory.js'

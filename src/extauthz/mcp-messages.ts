@@ -7,8 +7,6 @@ import { nextTurn, type Work } from '../turns.js'
 import type { BodyLine } from './body-line.js'
 import type { CheckRequest } from './check-request.js'
 
-export type { McpRequest }
-
 /** not sent: Envoy still has an earlier configuration, which sends no bodies. busy: too many bodies are waiting. */
 export type ReadMessages = Result<McpRequest, McpProblem> | 'not sent' | 'busy'
 

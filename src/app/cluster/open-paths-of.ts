@@ -15,10 +15,10 @@ export function createOpenPathsOf(): (state: PipelineState, wanted: Wanted) => O
     const httpRoutes = provider?.resources.httpRoutes ?? []
     const mesh = translation?.mesh ?? []
     if (last?.from[0] === httpRoutes && last.from[1] === mesh) return last.paths
-    const closed = new Set(mesh.filter(isClosed).map(keyOf))
+    const closed = new Set(mesh.filter(isClosed).map(httpRouteKey))
     const others = [...httpRoutes].filter(
       ({ metadata }) =>
-        !closed.has(keyOf(metadata)) && !objects.has(`HTTPRoute/${keyOf(metadata)}`),
+        !closed.has(httpRouteKey(metadata)) && !objects.has(`HTTPRoute/${httpRouteKey(metadata)}`),
     )
     const paths = createOpenPaths(others.map(otherOf))
     last = { from: [httpRoutes, mesh], paths }
@@ -26,7 +26,7 @@ export function createOpenPathsOf(): (state: PipelineState, wanted: Wanted) => O
   }
 }
 
-const keyOf = ({ namespace, name }: { readonly namespace: string; readonly name: string }) =>
+const httpRouteKey = ({ namespace, name }: { readonly namespace: string; readonly name: string }) =>
   `${namespace}/${name}`
 
 /** Whether something other than policies of mode Audit decides about its requests. */

@@ -77,13 +77,13 @@ const gatewaysOf = (routes: readonly MeshRoute[]): readonly MeshRoute['gateways'
 
 /** Finds routes whose objects would have the same name: one of the routes would be left open. */
 function sameNames(manifests: readonly Manifest[]): readonly ExportProblem[] {
-  const keys = manifests.map(keyOf)
+  const keys = manifests.map(manifestKey)
   return [...new Set(keys.filter((key, index) => keys.indexOf(key) !== index))].map((key) => ({
     message: `two HTTPRoutes would be protected by ${key}: rename one of them`,
   }))
 }
 
-const keyOf = ({ kind, metadata }: Manifest): string =>
+const manifestKey = ({ kind, metadata }: Manifest): string =>
   `${kind} ${metadata.namespace}/${metadata.name}`
 
 const byName = (a: Manifest, b: Manifest): number =>

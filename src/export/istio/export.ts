@@ -64,15 +64,17 @@ interface GatewayRoutes {
 
 function byGateway(routes: readonly MeshRoute[]): readonly GatewayRoutes[] {
   const names = new Map(
-    routes.flatMap(({ gateways }) => gateways.map((gateway) => [keyOf(gateway), gateway] as const)),
+    routes.flatMap(({ gateways }) =>
+      gateways.map((gateway) => [gatewayKey(gateway), gateway] as const),
+    ),
   )
   return [...names].map(([key, gateway]) => ({
     gateway,
-    of: routes.filter(({ gateways }) => gateways.some((one) => keyOf(one) === key)),
+    of: routes.filter(({ gateways }) => gateways.some((one) => gatewayKey(one) === key)),
   }))
 }
 
-const keyOf = ({ namespace, name }: GatewayName): string => `${namespace}/${name}`
+const gatewayKey = ({ namespace, name }: GatewayName): string => `${namespace}/${name}`
 
 const byName = (a: Manifest, b: Manifest): number =>
   compareText(a.metadata.namespace, b.metadata.namespace) ||

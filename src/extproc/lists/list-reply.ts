@@ -85,13 +85,13 @@ const DETAILS = 'unreadable_list'
 const BAD_GATEWAY = 502
 const TOO_LARGE = 'it is larger than may be held'
 
-const errorText = ({ asked }: ListCaller): string =>
+const unreadableBody = ({ asked }: ListCaller): string =>
   errorBody(INTERNAL, UNREADABLE, asked === 'all' ? NO_ID : (asked[0]?.id ?? NO_ID))
 
 const badGateway = (caller: ListCaller): Reply => ({
   status: BAD_GATEWAY,
   headers: { 'content-type': 'application/json', 'cache-control': 'no-store' },
-  body: Buffer.from(errorText(caller)),
+  body: Buffer.from(unreadableBody(caller)),
   details: DETAILS,
 })
 
@@ -191,7 +191,7 @@ export function createEventReply(context: ListReplyContext): ListReply {
   const fail = (problem: string, hasTrailers = false): void => {
     hold.release()
     const wasOpen = state === 'open'
-    if (wasOpen) send(Buffer.from(`data: ${errorText(caller)}\n\n`), true, DETAILS)
+    if (wasOpen) send(Buffer.from(`data: ${unreadableBody(caller)}\n\n`), true, DETAILS)
     else own.send(withRequestId(badGateway(caller), context.asking), context.headers, hasTrailers)
     state = 'over'
     context.onWithheld({ ...(wasOpen ? {} : { status: BAD_GATEWAY }), reason: DETAILS, problem })

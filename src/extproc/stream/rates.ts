@@ -42,7 +42,7 @@ export function createRates(
   const leftOf = ({ tokens, at }: Bucket): number =>
     Math.min(burst, tokens + (Math.max(0, now() - at) * perSecond) / 1000)
 
-  const keyOf = (key: string): string => {
+  const bucketKey = (key: string): string => {
     if (buckets.has(key) || buckets.size < maxKeys) return key
     if (now() - searchedAt < SEARCH_MS) return OTHERS
     searchedAt = now()
@@ -52,7 +52,7 @@ export function createRates(
 
   return {
     take(key) {
-      const own = keyOf(key)
+      const own = bucketKey(key)
       const bucket = buckets.get(own)
       const left = bucket === undefined ? burst : leftOf(bucket)
       if (left < 1) {

@@ -88,13 +88,14 @@ function watch(
     ...(labelSelector === undefined ? {} : { labelSelector }),
   }
   return startReflector(client, scope, {
-    put: (object) => changed((objects) => void objects.set(keyOf(kind.kind, object), keep(object))),
-    remove: (object) => changed((objects) => void objects.delete(keyOf(kind.kind, object))),
+    put: (object) =>
+      changed((objects) => void objects.set(objectKey(kind.kind, object), keep(object))),
+    remove: (object) => changed((objects) => void objects.delete(objectKey(kind.kind, object))),
     changed: () => changed(),
   })
 }
 
-function keyOf(kind: string, { metadata }: JsonObject): string {
+function objectKey(kind: string, { metadata }: JsonObject): string {
   const { namespace, name } = isJsonObject(metadata) ? metadata : {}
   return resourceKey(
     kind,

@@ -97,15 +97,15 @@ class Writer implements StatusWriter {
     this.#statuses = statuses
     const withAddresses = new Set<string>()
     for (const each of removed) {
-      if (this.#wanted.get(keyOf(each))?.addresses?.length) withAddresses.add(keyOf(each))
-      this.#wanted.delete(keyOf(each))
-      this.#touched.add(keyOf(each))
+      if (this.#wanted.get(statusKey(each))?.addresses?.length) withAddresses.add(statusKey(each))
+      this.#wanted.delete(statusKey(each))
+      this.#touched.add(statusKey(each))
     }
     for (const each of added) {
       // Addresses whose Service is gone are removed once; what another writer sets afterwards stays.
-      const isLeft = each.addresses === undefined && withAddresses.has(keyOf(each))
-      this.#wanted.set(keyOf(each), isLeft ? { ...each, addresses: [] } : each)
-      this.#touched.add(keyOf(each))
+      const isLeft = each.addresses === undefined && withAddresses.has(statusKey(each))
+      this.#wanted.set(statusKey(each), isLeft ? { ...each, addresses: [] } : each)
+      this.#touched.add(statusKey(each))
     }
     this.#compareTouched()
   }
@@ -265,7 +265,7 @@ class StatusPaths {
   }
 }
 
-const keyOf = ({ kind, namespace, name }: ObjectStatus): string =>
+const statusKey = ({ kind, namespace, name }: ObjectStatus): string =>
   resourceKey(kind, namespace, name)
 
 /** Whether both statuses are equal. Equal conditions are one object; counts of attached routes are new each time. */

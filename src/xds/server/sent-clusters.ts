@@ -13,7 +13,7 @@ export class SentClusters {
 
   /** Stores the clusters of a version. cluster is node.cluster, as no Envoy may learn what another gateway has. */
   remember(cluster: string, version: string, clusters: readonly EncodedResource[]): void {
-    const key = keyOf(cluster, version)
+    const key = versionKey(cluster, version)
     this.#forget(key)
     this.#byVersion.set(key, clusters)
     this.#size += clusters.length
@@ -25,7 +25,7 @@ export class SentClusters {
 
   /** Returns the clusters of a version; undefined if dropped or sent by another process. */
   find(cluster: string, version: string): readonly EncodedResource[] | undefined {
-    return this.#byVersion.get(keyOf(cluster, version))
+    return this.#byVersion.get(versionKey(cluster, version))
   }
 
   #forget(key: string): void {
@@ -34,4 +34,4 @@ export class SentClusters {
   }
 }
 
-const keyOf = (cluster: string, version: string): string => `${version} ${cluster}`
+const versionKey = (cluster: string, version: string): string => `${version} ${cluster}`
