@@ -2,7 +2,7 @@
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createWriteStream, readFileSync } from 'node:fs'
+import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parse } from 'yaml'
 
@@ -49,17 +49,17 @@ const IMPLEMENTATION = [
 export async function runSuite(options: SuiteOptions): Promise<Profile> {
   const { kubeconfig, gatewayClass, folder, flags } = options
   const report = join(folder, 'report.yaml')
-  const log = createWriteStream(join(folder, 'suite.log'))
+  // The suite writes the file itself, so that all of it is there when the suite has ended.
+  const log = openSync(join(folder, 'suite.log'), 'w')
   const own = ['-test.v', '-test.timeout', '60m', '-test.parallel', '8']
   const suite = ['-gateway-class', gatewayClass, '-conformance-profiles', 'GATEWAY-HTTP']
   const kept = ['-report-output', report, '-cleanup-base-resources=false']
   const child = spawn(
     process.env['GATEHOUSE_TEST_GATEWAY_API_SUITE'] ?? '',
     [...own, ...suite, ...kept, ...IMPLEMENTATION, ...flags],
-    { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, KUBECONFIG: kubeconfig } },
+    { stdio: ['ignore', log, log], env: { ...process.env, KUBECONFIG: kubeconfig } },
   )
-  child.stdout.pipe(log)
-  child.stderr.pipe(log)
+  closeSync(log)
   await once(child, 'close')
   const { profiles } = parse(readFileSync(report, 'utf8')) as {
     readonly profiles: Profile[] | null
