@@ -47,10 +47,14 @@ function objectToMap(json: JsonObject, depth: number, readText?: ReadText): CelV
   return map
 }
 
-/** The reverse, for toJson(). Bytes become base64; an int beyond 2^53 loses precision, as in any JSON. */
+/** JSON.rawJSON() makes a value that JSON.stringify() writes as it is; TypeScript does not know it. */
+const { rawJSON } = JSON as unknown as { rawJSON(this: void, text: string): Json }
+
+/** The reverse, for JSON.stringify() in toJson(). Bytes become base64; an int stays exact. */
 export function fromCelValue(value: unknown, depth = 0): Json {
   if (depth >= MAX_VALUE_DEPTH) throw new CelLimitError('nested too deeply')
-  if (typeof value === 'bigint') return Number(value)
+  if (typeof value === 'bigint')
+    return Number.isSafeInteger(Number(value)) ? Number(value) : rawJSON(String(value))
   if (value === null || typeof value === 'boolean' || typeof value === 'string') return value
   if (typeof value === 'number') return value
   if (value instanceof Uint8Array) return Buffer.from(value).toString('base64')

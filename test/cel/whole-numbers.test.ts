@@ -23,6 +23,8 @@ describe('whole numbers beyond 2^53', () => {
     'jwt.ids[1] == 3 && jwt.ids[2] == 1.5',
     'jwt["__proto__"].id == 1234567890123456789',
     'json("[9007199254740993]")[0] == 9007199254740993',
+    'toJson(jwt.ids) == "[1234567890123456789,3,1.5]"',
+    'json(toJson(jwt)).id == jwt.id && json(toJson(jwt)).least == jwt.least',
   ])('%s', (source) => {
     expect(run(source, { ...ATTRIBUTES, jwt })).toBe(true)
   })
