@@ -2,7 +2,18 @@
 
 import { describe, expect, test } from 'vitest'
 import { OwnEnding } from '../src/ending.js'
-import { atOnce, inTurns, mapEach, mapWork, timedSlices, type Work } from '../src/turns.js'
+import {
+  atOnce,
+  inTurns,
+  joinTexts,
+  mapEach,
+  mapWork,
+  Pace,
+  PIECE,
+  SLICE_UNITS,
+  timedSlices,
+  type Work,
+} from '../src/turns.js'
 
 function* countTo(last: number, log: (number | string)[]): Work<string> {
   for (let count = 1; count <= last; count += 1) {
@@ -74,4 +85,20 @@ test('each element of a list is a step of its own', () => {
   expect(work.next()).toEqual({ done: true, value: [2, 4, 6] })
   const nested = mapWork([[1], [2, 3]], (values) => mapEach(values, String))
   expect(atOnce(nested)).toEqual([['1'], ['2', '3']])
+})
+
+describe('texts are joined in slices', () => {
+  test.each([
+    ['none', [], 1],
+    ['one', ['a'], 1],
+    ['long ones', Array.from({ length: 100 }, () => 'ж'.repeat(PIECE)), 8],
+    ['many short ones', Array.from({ length: 64 * SLICE_UNITS }, (_, at) => String(at % 10)), 4],
+  ])('%s', (_name, texts, atLeast) => {
+    const work = joinTexts(texts, new Pace())
+    let slices = 1
+    let step = work.next()
+    for (; step.done !== true; slices += 1) step = work.next()
+    expect(step.value === texts.join('')).toBe(true)
+    expect(slices).toBeGreaterThanOrEqual(atLeast)
+  })
 })

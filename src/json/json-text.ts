@@ -2,7 +2,7 @@
 // into the text itself, so everything else stays the same, byte for byte.
 
 import { err, ok, type Result } from '../result.js'
-import { nextTurn, type Work } from '../turns.js'
+import { joinTexts, nextTurn, type Pace, type Work } from '../turns.js'
 import { decodeUtf8, decodeUtf8InTurns } from '../utf8.js'
 import type { JsonNode, JsonProblem, Span } from './json-node.js'
 import { JsonReader, Malformed } from './json-reader.js'
@@ -91,14 +91,19 @@ export interface Edit extends Span {
   readonly json: string
 }
 
-/** edits: in any order, without overlaps. */
-export function applyEdits(text: string, edits: readonly Edit[]): string {
+/** Returns the text with the edits, which may be in any order, but without overlaps. */
+export function* applyEdits(text: string, edits: readonly Edit[], pace: Pace): Work<string> {
+  if (pace.isDue(edits.length / SORTED)) yield
   const pieces: string[] = []
   let from = 0
-  for (const { start, end, json } of [...edits].sort((a, b) => a.start - b.start)) {
+  for (const { start, end, json } of edits.toSorted((a, b) => a.start - b.start)) {
+    if (pace.isDue()) yield
     pieces.push(text.slice(from, start), json)
     from = end
   }
   pieces.push(text.slice(from))
-  return pieces.join('')
+  return yield* joinTexts(pieces, pace)
 }
+
+/** Number of edits that are sorted in the time of looking at one JSON value: they are nearly in order. */
+const SORTED = 8

@@ -1,13 +1,13 @@
 // Prints values as JSON text, in slices: a body may hold one string of megabytes, or tens of thousands of short ones.
 
-import { Pace, PIECE, piecesOf, unitsOf, type Work } from '../turns.js'
+import { joinTexts, Pace, PIECE, piecesOf, unitsOf, type Work } from '../turns.js'
 import type { JsonNode } from './json-node.js'
 
 /** Prints the same JSON without spaces and without unnecessary escapes: what a reader would search. */
 export function* plainJson(node: JsonNode, text: string, pace = new Pace()): Work<string> {
   const out: string[] = []
   yield* print(node, text, pace, out)
-  return out.join('')
+  return yield* joinTexts(out, pace)
 }
 
 function* print(node: JsonNode, text: string, pace: Pace, out: string[]): Work<void> {

@@ -4,9 +4,15 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { JsonNode } from '../../src/json/json-node.js'
 import { JsonReader, MAX_NAME, MAX_VALUES } from '../../src/json/json-reader.js'
-import { applyEdits, readJson, readJsonInSlices, SLICE } from '../../src/json/json-text.js'
+import {
+  applyEdits as applyEditsInSlices,
+  type Edit,
+  readJson,
+  readJsonInSlices,
+  SLICE,
+} from '../../src/json/json-text.js'
 import { plainJson } from '../../src/json/print-json.js'
-import { atOnce } from '../../src/turns.js'
+import { atOnce, Pace, type Work } from '../../src/turns.js'
 import { runs } from '../support/runs.js'
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
@@ -182,6 +188,9 @@ function throws(parse: () => unknown): boolean {
   }
 }
 
+const applyEdits = (text: string, edits: readonly Edit[]): string =>
+  atOnce(applyEditsInSlices(text, edits, new Pace()))
+
 test('an edit changes its place and nothing else', () => {
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 4 }), fc.string({ unit: 'binary' }), (value, put) => {
@@ -213,15 +222,31 @@ test('an edit changes its place and nothing else', () => {
   )
 })
 
+function slicesOf<T>(work: Work<T>): { readonly value: T; readonly slices: number } {
+  let step = work.next()
+  let slices = 1
+  for (; step.done !== true; slices += 1) step = work.next()
+  return { value: step.value, slices }
+}
+
+test('fifty thousand edits of megabytes of two-byte characters are made in slices', () => {
+  const text = `"${'ж'.repeat(98)}",`.repeat(50_000)
+  const edits = Array.from({ length: 50_000 }, (_, index) => ({
+    ...{ start: 101 * index, end: 101 * index + 100 },
+    json: '"ф"',
+  }))
+  const { value, slices } = slicesOf(applyEditsInSlices(text, edits.toReversed(), new Pace()))
+  expect(value === '"ф",'.repeat(50_000)).toBe(true)
+  // The edits are sorted in two slices, looked at in twelve, and their pieces are joined in the rest.
+  expect(slices).toBeGreaterThanOrEqual(14)
+})
+
 test('blanks between millions of numbers are removed in slices', () => {
   const text = `[${'1, '.repeat(1 << 20)}1]`
   const read = readJson(bytes(text))
   if (!read.ok) throw new Error(read.error)
-  const work = plainJson(read.value.root, text)
-  let slices = 1
-  let step = work.next()
-  for (; step.done !== true; slices += 1) step = work.next()
-  expect(step.value === text.replaceAll(', ', ',')).toBe(true)
+  const { value, slices } = slicesOf(plainJson(read.value.root, text))
+  expect(value === text.replaceAll(', ', ',')).toBe(true)
   // 3 MiB in slices of at most 256 KiB.
   expect(slices).toBeGreaterThanOrEqual(12)
 })

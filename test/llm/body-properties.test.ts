@@ -7,7 +7,7 @@ import { applyEdits } from '../../src/json/json-text.js'
 import { readReply, readRequest } from '../../src/llm/read-body.js'
 import { rewrite } from '../../src/llm/text/conversation.js'
 import type { Result } from '../../src/result.js'
-import { atOnce } from '../../src/turns.js'
+import { atOnce, Pace } from '../../src/turns.js'
 import { runs } from '../support/runs.js'
 import type { Read } from './bodies.js'
 
@@ -84,9 +84,12 @@ const bytes = (body: string): Uint8Array => new TextEncoder().encode(body)
 
 /** The text without what stands in these places. */
 const around = (json: string, places: readonly Span[]): string =>
-  applyEdits(
-    json,
-    places.map((place) => ({ ...place, json: '' })),
+  atOnce(
+    applyEdits(
+      json,
+      places.map((place) => ({ ...place, json: '' })),
+      new Pace(),
+    ),
   )
 
 function changesItsPlacesAlone(read: Read, value: unknown, space: string): void {

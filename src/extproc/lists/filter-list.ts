@@ -15,7 +15,7 @@ import {
 import { err, ok, type Result } from '../../result.js'
 import type { CompiledRules } from '../../rules/judge.js'
 import { isListed } from '../../rules/listed.js'
-import { nextTurn } from '../../turns.js'
+import { inTurns, nextTurn, Pace } from '../../turns.js'
 
 /** The caller of a list, and the rules that its items are checked with. */
 export interface ListCaller {
@@ -42,7 +42,9 @@ export async function filterMessage(
   if (!lists.ok) return lists
   const edits = []
   for (const list of lists.value) edits.push(...withoutItems(list, await hiddenOf(list, caller)))
-  return ok(edits.length === 0 ? text : applyEdits(text, edits))
+  if (edits.length === 0) return ok(text)
+  const filtered = await inTurns(applyEdits(text, edits, new Pace()), caller.ending)
+  return filtered === undefined ? err('nobody waits for it any more') : ok(filtered)
 }
 
 function listsOf(

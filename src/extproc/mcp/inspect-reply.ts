@@ -3,7 +3,7 @@
 import { applyEdits, type Edit, type JsonText, readJsonTextInTurns } from '../../json/json-text.js'
 import { type GuardedMessage, readServerMessages } from '../../mcp/texts/guarded-message.js'
 import { failedAnswer, rejectedAnswer, rejectedError } from '../../mcp/texts/own-answer.js'
-import { inTurns } from '../../turns.js'
+import { inTurns, Pace } from '../../turns.js'
 import type { Aborted } from '../guard/inspection.js'
 import { filterMessage } from '../lists/filter-list.js'
 import { inspectsOf } from '../webhook/compiled-guard.js'
@@ -66,10 +66,9 @@ async function inspectMessages(
   }
   for (const { type, id } of messages.value)
     if (type === 'response' && id !== undefined) exchange.answered(id)
-  return {
-    type: 'passed',
-    text: edits.length === 0 ? json.text : applyEdits(json.text, edits),
-  }
+  if (edits.length === 0) return { type: 'passed', text: json.text }
+  const text = await inTurns(applyEdits(json.text, edits, new Pace()), exchange.signal)
+  return text === undefined ? ABORTED : { type: 'passed', text }
 }
 
 function answerInPlaceOf(

@@ -11,7 +11,7 @@ import {
   NOTHING_ASKED,
   readClientMessages,
 } from '../../mcp/texts/guarded-message.js'
-import { inTurns } from '../../turns.js'
+import { inTurns, Pace, type Work } from '../../turns.js'
 import { encodeUtf8InTurns } from '../../utf8.js'
 import type { RequestFinding } from '../guard/inspect-request.js'
 import type { Aborted } from '../guard/inspection.js'
@@ -90,8 +90,7 @@ async function inspectMessages(
   const single = answered.isBatch ? undefined : messages[0]
   try {
     const headers = changedParams(factsOf(exchange.attributes()).headers, single, contents)
-    const text = edits.length === 0 ? json.text : applyEdits(json.text, edits)
-    return await encoded(text, headers, exchange)
+    return await encoded(json.text, edits, headers, exchange)
   } catch (error) {
     if (error instanceof McpProblem) return unreadableMcpRequest(error, { tool: single?.tool.name })
     throw error
@@ -110,9 +109,15 @@ const factsOf = ({
 
 async function encoded(
   text: string,
+  edits: readonly Edit[],
   headers: Readonly<Record<string, string>>,
   { signal }: McpExchange,
 ): Promise<RequestFinding> {
-  const body = await inTurns(encodeUtf8InTurns(text), signal)
+  const body = await inTurns(encodeEdited(text, edits, new Pace()), signal)
   return body === undefined ? ABORTED : { type: 'passed', body, headers }
+}
+
+function* encodeEdited(text: string, edits: readonly Edit[], pace: Pace): Work<Buffer> {
+  const edited = edits.length === 0 ? text : yield* applyEdits(text, edits, pace)
+  return yield* encodeUtf8InTurns(edited, pace)
 }

@@ -3,7 +3,7 @@
 import type { Span } from '../../json/json-node.js'
 import { applyEdits, type Edit, type JsonText } from '../../json/json-text.js'
 import { quoted } from '../../json/print-json.js'
-import { Pace, unitsOf, type Work } from '../../turns.js'
+import { Pace, type Work } from '../../turns.js'
 import type { LlmApi } from './api.js'
 import { base64Of } from './text-file.js'
 
@@ -49,8 +49,7 @@ export function* rewrite(
   const pace = new Pace()
   const edits = yield* editsOf(entries, contents, pace)
   if (edits.length === 0) return json.text
-  if (pace.isDue(unitsOf(json.text.length))) yield
-  return applyEdits(json.text, edits)
+  return yield* applyEdits(json.text, edits, pace)
 }
 
 /** Returns the edits that write the changed contents back, one per place. contents: one per entry. */
@@ -59,15 +58,15 @@ export function* editsOf(
   contents: readonly string[],
   pace: Pace,
 ): Work<readonly Edit[]> {
-  const edits: Edit[] = []
+  const edits = new Map<number, Edit>()
   for (const [index, entry] of entries.entries()) {
     if (pace.isDue()) yield
     const content = contents[index] ?? entry.content
     if (content === entry.content || entry.place === undefined) continue
-    edits.push({ ...entry.place, json: yield* changed(content, entry, pace) })
-    for (const echo of entry.echoes ?? []) edits.push({ ...echo, json: 'null' })
+    edits.set(entry.place.start, { ...entry.place, json: yield* changed(content, entry, pace) })
+    for (const echo of entry.echoes ?? []) edits.set(echo.start, { ...echo, json: 'null' })
   }
-  return [...new Map(edits.map((edit) => [edit.start, edit])).values()]
+  return [...edits.values()]
 }
 
 /** Returns what replaces a text, by the form of its place. */

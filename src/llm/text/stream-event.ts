@@ -2,7 +2,7 @@
 
 import type { Span } from '../../json/json-node.js'
 import { applyEdits, type Edit, type JsonText } from '../../json/json-text.js'
-import { Pace, unitsOf, type Work } from '../../turns.js'
+import { Pace, type Work } from '../../turns.js'
 import type { LlmApi } from './api.js'
 import { changed, type EntryKind } from './conversation.js'
 import type { Usage } from './usage.js'
@@ -116,6 +116,5 @@ export function* rewriteEvent(
   yield* change(event.repeats, texts.repeats)
   emptied.forEach(empty)
   if (edits.size === 0) return text
-  if (pace.isDue(edits.size + unitsOf(text.length))) yield
-  return applyEdits(text, [...edits.values()])
+  return yield* applyEdits(text, [...edits.values()], pace)
 }

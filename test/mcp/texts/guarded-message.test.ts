@@ -243,7 +243,7 @@ describe.each(Object.entries(RECORDED))('%s', (name, [from, recorded]) => {
       )
       const edits = atOnce(editsOf(entries, contents, new Pace()))
       expect(edits).toHaveLength(1)
-      const again = (messagesOf(from, applyEdits(text, edits)) ?? []).flatMap(
+      const again = (messagesOf(from, atOnce(applyEdits(text, edits, new Pace()))) ?? []).flatMap(
         (message) => message.entries,
       )
       if (isJson !== true) expect(again.map((entry) => entry.content)).toEqual(contents)
