@@ -66,7 +66,7 @@ export async function measureLiveChanges(served: Served): Promise<LiveChanges> {
     const watched = { ...served, ...envoy, publications: publicationsIn(served.log) }
     const last = served.count - 1
     const path = pathOf(last)
-    await untilHolds(() => hasStatus(watched, { index: last, path, status: 200 }), PATIENCE_MS)
+    await untilAnswered(watched, { index: last, path, status: 200 })
     // Gatehouse may still be writing statuses that it found missing, and the API server may be slow.
     await untilIdle({ ...served, idleMs: 5 * served.idleMs })
     const versions = new Map<number, string>()
@@ -133,7 +133,7 @@ async function measureOne(watched: Watched, change: Change): Promise<Times> {
   await put(change.object)
   const [published] = (await publication) as [number]
   if (change.onWire) await relay.accepted(passed, signal)
-  await untilHolds(() => hasStatus(watched, change), PATIENCE_MS)
+  await untilAnswered(watched, change)
   await untilIdle(watched)
   const exchanges = relay.exchanges.slice(passed)
   return {
@@ -151,7 +151,18 @@ async function untilIdle({ pid, idleMs }: Served): Promise<void> {
   }
 }
 
-async function hasStatus(served: Served, { index, path, status }: Answered): Promise<boolean> {
+async function untilAnswered(served: Served, expected: Answered): Promise<void> {
+  const { index, path, status } = expected
+  const url = `http://${served.host(index)}:${String(served.port)}${path}`
+  const condition = async (): Promise<boolean> => {
+    const answered = await statusOf(served, expected)
+    if (answered !== status) throw new Error(`it answers ${String(answered)}`)
+    return true
+  }
+  await untilHolds(condition, PATIENCE_MS, `${url} answers ${String(status)}`)
+}
+
+async function statusOf(served: Served, { index, path }: Answered): Promise<number | undefined> {
   const asked = get({
     host: '127.0.0.1',
     port: served.port,
@@ -160,5 +171,5 @@ async function hasStatus(served: Served, { index, path, status }: Answered): Pro
   })
   const [answer] = (await once(asked, 'response')) as [IncomingMessage]
   answer.resume()
-  return answer.statusCode === status
+  return answer.statusCode
 }

@@ -56,19 +56,24 @@ export const until = (url: string, timeoutMs = 20_000): Promise<void> =>
 
 /**
  * Waits until the condition holds. A condition that throws does not hold.
- * @param what names the condition in the timeout error.
+ * @param what names the condition in the timeout error, which also has the last error that the condition threw.
  * @param intervalMs between two looks at the condition.
  */
 export async function untilHolds(
   condition: () => Promise<boolean>,
   timeoutMs: number,
-  what = 'the condition holds',
+  what: string,
   intervalMs = 5,
 ): Promise<void> {
   const end = performance.now() + timeoutMs
-  while (!(await condition().catch(() => false))) {
+  let cause: unknown
+  const thrown = (error: unknown): false => {
+    cause = error
+    return false
+  }
+  while (!(await condition().catch(thrown))) {
     if (performance.now() > end)
-      throw new Error(`waited ${String(timeoutMs)} ms in vain until ${what}`)
+      throw new Error(`waited ${String(timeoutMs)} ms in vain until ${what}`, { cause })
     await new Promise((resolve) => setTimeout(resolve, intervalMs))
   }
 }

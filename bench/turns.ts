@@ -104,7 +104,8 @@ async function changeSome(
 
 function untilAllHave(envoys: readonly LightEnvoy[], hosts: number): Promise<void> {
   const haveAll = ({ byType }: LightEnvoy): boolean => (byType.get(VIRTUAL_HOST_TYPE) ?? 0) >= hosts
-  return untilHolds(() => Promise.resolve(envoys.every(haveAll)), PATIENCE_MS)
+  const what = `each of ${String(envoys.length)} Envoys has ${String(hosts)} hosts`
+  return untilHolds(() => Promise.resolve(envoys.every(haveAll)), PATIENCE_MS, what)
 }
 
 function report(stretches: readonly Stretch[]): string {

@@ -20,6 +20,8 @@ const WORKERS = [1, 2, 4]
 const ROUNDS = 5
 const MILLISECONDS = 3_000
 const CONNECTIONS = 64
+/** The machine counts as idle below this load average. */
+const IDLE_LOAD = 0.5
 
 interface Stack {
   readonly workers: number
@@ -134,6 +136,7 @@ async function measureKind(
     await untilHolds(
       () => Promise.resolve(stacks.every(({ gatehouse }) => gatehouse.child.exitCode !== null)),
       30_000,
+      'every Gatehouse has ended',
     ).catch(() => stop(stacks.map(({ gatehouse }) => gatehouse)))
     await rm(folder, { recursive: true })
   }
@@ -152,6 +155,12 @@ function row(workers: number, samples: readonly Sample[]): readonly string[] {
 }
 
 const HEAD = ['workers', 'requests/s (least–most)', 'p99', 'CPU for a check', 'busiest process']
+
+/** A sentence about the load average before the benchmark; empty if the machine was idle. */
+const otherLoad = (busy: number): string =>
+  busy < IDLE_LOAD
+    ? ''
+    : ` Other programs were running at the start: the load average was ${busy.toFixed(1)} on ${String(availableParallelism())} processors.`
 
 async function main(): Promise<void> {
   const busy = loadavg()[0] ?? 0
@@ -175,9 +184,8 @@ A remembered token, where Envoy, the client and the backend have most of it:
 
 ${table(HEAD, remembered)}
 
-${machine()} The machine was not ours
-alone: at the start ${busy.toFixed(0)} processes wanted to run (load average) on ${String(availableParallelism())} processors. Where none is free, more workers bring no more
-requests, and each is woken for fewer of them at a time, which costs.
+${machine()}${otherLoad(busy)} Where no
+processor is free, more workers bring no more requests, and each is woken for fewer of them at a time, which costs.
 `
   await writeSections(text)
   process.stdout.write(text)
