@@ -43,7 +43,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'status-client': [],
   addresses: [],
   json: ['turns', 'result', 'utf8', 'errors'],
-  cel: ['json', 'ir', 'result', 'errors'],
+  cel: ['json', 'ir', 'result', 'errors', 'turns'],
   mcp: ['json', 'turns', 'result', 'utf8', 'errors'],
   oauth: ['ir', 'result'],
   probes: [],

@@ -2,6 +2,7 @@
 // of the policy learns if it is too high.
 
 import type { ASTNode } from '@marcbachmann/cel-js'
+import type { Work } from '../turns.js'
 import { Budget, spending } from './budget.js'
 import { ruleEnvironment } from './environment.js'
 import { ExpressionError } from './expression-error.js'
@@ -14,29 +15,45 @@ const CONSTANTS: ReadonlySet<string> = new Set([
   ...['cel', 'base64', 'optional', 'google'],
 ])
 
-/** renamed: the source as it will run. @throws ExpressionError at the first loop that exceeds the default budget. */
-export function assertClosedParts(renamed: string, ast: ASTNode): void {
+/**
+ * Yields after each loop. renamed: the source as it will run. @throws ExpressionError at the first loop that exceeds the
+ * default budget.
+ */
+export function* assertClosedParts(renamed: string, ast: ASTNode): Work<void> {
   const total = new Budget()
-  walk(ast, (node, scope) => {
-    if (!isLoop(node) || !isClosed(node, scope)) return false
-    if (total.isSpent) return true
-    if (spends(renamed, node, total) && spends(renamed, node, new Budget()))
+  for (const loop of closedLoops(ast)) {
+    if (total.isSpent) return
+    const isOver = spends(renamed, loop, total)
+    yield
+    if (isOver && spends(renamed, loop, new Budget()))
       throw new ExpressionError(
         'this takes more steps or bytes than an evaluation may, whatever the request is',
-        node.start,
-        node.end,
+        loop.start,
+        loop.end,
       )
+  }
+}
+
+/** Returns the outermost loops that read nothing of the request. */
+function closedLoops(ast: ASTNode): readonly ASTNode[] {
+  const loops: ASTNode[] = []
+  walk(ast, (node, scope) => {
+    if (!isLoop(node) || !isClosed(node, scope)) return false
+    loops.push(node)
     return true
   })
+  return loops
 }
 
 /** Whether an expression names nothing but constants and its own variables. */
 function isClosed(root: ASTNode, outer: ReadonlySet<string>): boolean {
   let closed = true
   walk(root, (node, scope) => {
-    if (node.op !== 'id' || CONSTANTS.has(node.args)) return
-    // A name bound both inside and outside counts as the outer one, although the inner binding may hide it.
-    if (!scope.has(node.args) || outer.has(node.args)) closed = false
+    if (node.op === 'id' && !CONSTANTS.has(node.args)) {
+      // A name bound both inside and outside counts as the outer one, although the inner binding may hide it.
+      if (!scope.has(node.args) || outer.has(node.args)) closed = false
+    }
+    return !closed
   })
   return closed
 }

@@ -1,7 +1,9 @@
-// Compiles an expression: parses it, finds what it reads, renames calls, parses it again, checks the types.
+// Compiles an expression: parses it, finds what it reads, renames calls, parses it again, checks the types. A tenant's
+// expression of the maximum length takes tens of milliseconds, so other work gets its turn between the steps.
 
 import { type ASTNode, EvaluationError } from '@marcbachmann/cel-js'
 import { err, ok, type Result } from '../result.js'
+import type { Work } from '../turns.js'
 import { type Attributes, attributeValue, type Root, ROOTS } from './attributes.js'
 import { type Budget, BUDGET_EXCEEDED, charge, spending } from './budget.js'
 import { classSteps } from './class-steps.js'
@@ -13,7 +15,7 @@ import { estimatedSize } from './pattern-size.js'
 import { holdPattern, MAX_CLASS_STEPS, MAX_PATTERN_SIZE, MAX_PATTERNS_SIZE } from './patterns.js'
 import { type CelProblem, celProblem, problemOf } from './problem.js'
 import { findReads, type Reads } from './reads.js'
-import { renameCalls, writtenPattern } from './renames.js'
+import { renameCalls, type WrittenPattern, writtenPattern } from './renames.js'
 import { CelLimitError } from './values.js'
 import { walk } from './walk.js'
 
@@ -29,10 +31,10 @@ export interface Expression {
 }
 
 /** denied: variables that the expression must not name, each with the reason. */
-export function compileExpression(
+export function* compileExpression(
   source: string,
   denied: Readonly<Partial<Record<Root, string>>> = {},
-): Result<Expression, CelProblem> {
+): Work<Result<Expression, CelProblem>> {
   if (source.length > MAX_EXPRESSION_LENGTH)
     return err(
       celProblem(
@@ -42,31 +44,36 @@ export function compileExpression(
       ),
     )
   try {
-    return ok(compileChecked(source, denied))
+    return ok(yield* compileChecked(source, denied))
   } catch (error) {
     const roots = ROOTS.filter((root) => denied[root] === undefined)
     return err(problemOf(source, error, roots))
   }
 }
 
-function compileChecked(
+function* compileChecked(
   source: string,
   denied: Readonly<Partial<Record<Root, string>>>,
-): Expression {
+): Work<Expression> {
   const ast = syntaxEnvironment.parse(source).ast
-  const patterns = holdPatterns(ast)
+  yield
+  const patterns = yield* holdPatterns(ast)
   assertMapKeys(ast)
   const reads = findReads(ast)
   for (const root of reads.roots.keys()) {
     const reason = denied[root]
     if (reason !== undefined) throw new ExpressionError(reason, 0, source.length)
   }
+  yield
   const renamed = renameCalls(source, ast)
   const evaluate = ruleEnvironment.parse(renamed)
+  yield
   const { type, error } = evaluate.check()
   if (error !== undefined || type === undefined) throw error ?? new Error('no type')
+  yield
   meter(evaluate.ast)
-  assertClosedParts(renamed, ast)
+  yield
+  yield* assertClosedParts(renamed, ast)
   return { reads, patterns, type, run: runner(evaluate, [...reads.roots]) }
 }
 
@@ -74,38 +81,44 @@ function compileChecked(
  * Compiles written-out patterns now: a bad one is reported to its author, and no request waits for it. Different ones
  * are limited together.
  */
-function holdPatterns(ast: ASTNode): readonly object[] {
-  const patterns = new Map<string, object>()
+function* holdPatterns(ast: ASTNode): Work<readonly object[]> {
+  const held: object[] = []
   let [size, steps] = [0, 0]
-  walk(ast, (node) => {
-    const pattern = writtenPattern(node)
-    if (pattern === undefined || patterns.has(pattern.text)) return
+  for (const pattern of writtenPatterns(ast)) {
     size += estimatedSize(pattern.text)
     steps += classSteps(pattern.text)
-    const isFirst = patterns.size === 0
-    if (!isFirst && (size > MAX_PATTERNS_SIZE || steps > MAX_CLASS_STEPS))
+    if (held.length > 0 && (size > MAX_PATTERNS_SIZE || steps > MAX_CLASS_STEPS))
       throw new ExpressionError(
         `the patterns are too large together; at most ${MAX_PATTERNS_SIZE} instructions are allowed in an expression, and a class of Unicode counts as hundreds`,
         pattern.start,
         pattern.end,
       )
-    try {
-      patterns.set(pattern.text, holdPattern(pattern.text))
-    } catch (error) {
-      if (error instanceof CelLimitError)
-        throw new ExpressionError(
-          `the pattern is too large; at most ${MAX_PATTERN_SIZE} instructions are allowed, and a repetition counts as often as it repeats`,
-          pattern.start,
-          pattern.end,
-        )
-      throw new ExpressionError(
-        'not a regular expression of RE2 syntax',
-        pattern.start,
-        pattern.end,
-      )
-    }
+    held.push(heldPattern(pattern))
+    yield
+  }
+  return held
+}
+
+/** Returns the patterns with different texts. */
+function writtenPatterns(ast: ASTNode): Iterable<WrittenPattern> {
+  const patterns = new Map<string, WrittenPattern>()
+  walk(ast, (node) => {
+    const pattern = writtenPattern(node)
+    if (pattern !== undefined && !patterns.has(pattern.text)) patterns.set(pattern.text, pattern)
   })
-  return [...patterns.values()]
+  return patterns.values()
+}
+
+function heldPattern({ text, start, end }: WrittenPattern): object {
+  try {
+    return holdPattern(text)
+  } catch (error) {
+    const problem =
+      error instanceof CelLimitError
+        ? `the pattern is too large; at most ${MAX_PATTERN_SIZE} instructions are allowed, and a repetition counts as often as it repeats`
+        : 'not a regular expression of RE2 syntax'
+    throw new ExpressionError(problem, start, end)
+  }
 }
 
 /** Keys that the library silently drops from a map. */

@@ -28,7 +28,8 @@ export function writtenPattern(node: ASTNode): WrittenPattern | undefined {
   return { text: pattern.args, start: pattern.start, end: pattern.end }
 }
 
-interface WrittenPattern {
+/** A pattern that stands in the expression. */
+export interface WrittenPattern {
   readonly text: string
   /** Offsets in the expression. */
   readonly start: number

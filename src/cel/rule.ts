@@ -1,6 +1,7 @@
 // An authorization rule: a CEL expression that is true or false for a request (decision 4).
 
 import { err, ok, type Result } from '../result.js'
+import type { Work } from '../turns.js'
 import type { Attributes } from './attributes.js'
 import { Budget } from './budget.js'
 import { compileExpression } from './compile.js'
@@ -23,16 +24,16 @@ export interface Rule {
 const inUse = new HeldValues<Rule>()
 
 /** Compiles a rule, which cannot use llmRequest: ext_authz sees no prompts. Equal sources share a rule. */
-export function compileRule(source: string): Result<Rule, CelProblem> {
+export function* compileRule(source: string): Work<Result<Rule, CelProblem>> {
   const known = inUse.get(source)
   if (known !== undefined) return ok(known)
-  const compiled = compileNew(source)
+  const compiled = yield* compileNew(source)
   if (compiled.ok) inUse.add(source, compiled.value)
   return compiled
 }
 
-function compileNew(source: string): Result<Rule, CelProblem> {
-  const compiled = compileExpression(source, {
+function* compileNew(source: string): Work<Result<Rule, CelProblem>> {
+  const compiled = yield* compileExpression(source, {
     llmRequest:
       'llmRequest is not available in authorization rules; expected jwt, request, source or mcp',
   })

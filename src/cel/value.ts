@@ -2,6 +2,7 @@
 // transformations, and keys of rate limits.
 
 import { err, ok, type Result } from '../result.js'
+import type { Work } from '../turns.js'
 import type { Attributes, Root } from './attributes.js'
 import { Budget } from './budget.js'
 import { compileExpression } from './compile.js'
@@ -33,11 +34,11 @@ export const RULE_VARIABLES: Denied = {
 }
 
 /** Compiles an expression. denied: the variables that it may not read, each with the problem to report. */
-export function compileValue(
+export function* compileValue(
   source: string,
   denied = WEBHOOK_VARIABLES,
-): Result<ValueExpression, CelProblem> {
-  const compiled = compileExpression(source, denied)
+): Work<Result<ValueExpression, CelProblem>> {
+  const compiled = yield* compileExpression(source, denied)
   if (!compiled.ok) return compiled
   const { reads, type } = compiled.value
   if (!TYPES.has(type))

@@ -2,7 +2,7 @@
 
 import type { Reads } from '../cel/reads.js'
 import { differences } from '../incremental/diff.js'
-import { memo } from '../incremental/memo.js'
+import { memoWork } from '../incremental/memo.js'
 import { type PersistentMap, persistentMap } from '../incremental/persistent-map.js'
 import type { AuthzEntry, JwtAuthentication, JwtProvider } from '../ir/authz-entry.js'
 import { PARTIAL_BODY_HEADER } from '../ir/names.js'
@@ -91,7 +91,7 @@ export function* authzTableWork(
   const memos = known?.memos ?? {
     contentId: createContentId(),
     headers: new JwsHeaders(),
-    compileOneValue: memo(compileOneValue),
+    compileOneValue: memoWork(compileOneValue),
   }
   const providers = yield* countUses(
     known?.providers ?? persistentMap(),

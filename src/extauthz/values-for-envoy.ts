@@ -8,7 +8,7 @@ import { compileValue, RULE_VARIABLES, type ValueExpression } from '../cel/value
 import type { AuthzEntry } from '../ir/authz-entry.js'
 import { limitName } from '../ir/names.js'
 import type { HeaderExpression, LimitKey } from '../ir/transformation.js'
-import type { Work } from '../turns.js'
+import { atOnce, type Work } from '../turns.js'
 
 /** Compiled expressions for headers and limit keys. */
 export interface CompiledValues {
@@ -63,7 +63,7 @@ export function* compileExpressions(
 ): Work<void> {
   const { request, response } = transformation ?? NOTHING
   for (const one of [...limitKeys, ...request.set, ...request.add, ...response.set]) {
-    compiledOf(one)
+    yield* compiledOf(one)
     yield
   }
 }
@@ -82,7 +82,7 @@ export function compileValues(
     nameOf: (one: One) => string,
   ): readonly Named[] =>
     list.flatMap((one) => {
-      const value = compiledOf(one)
+      const value = atOnce(compiledOf(one))
       if (!value.ok) isBroken = true
       else all.push(value.value)
       return value.ok ? [{ name: nameOf(one), expression: value.value }] : []

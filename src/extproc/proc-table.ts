@@ -1,7 +1,7 @@
 // Compiles the ext_proc part of the model into a table that streams look up by the key that Envoy sends.
 
 import { differences } from '../incremental/diff.js'
-import { memo } from '../incremental/memo.js'
+import { memoWork } from '../incremental/memo.js'
 import { type PersistentMap, persistentMap } from '../incremental/persistent-map.js'
 import type { Authorization } from '../ir/authorization.js'
 import type {
@@ -48,7 +48,7 @@ export interface ProcTable {
 /** previous: its compiled entries are reused for identical objects. */
 export function* procTableWork(list: readonly ProcEntry[], previous?: ProcTable): Work<ProcTable> {
   const known = previous?.compiled
-  const compiledOf = known?.compileHeader ?? memo(compileHeader)
+  const compiledOf = known?.compileHeader ?? memoWork(compileHeader)
   const { removed, added } = differences(known?.list ?? [], list)
   const compiled = yield* mapWork(added, function* (entry) {
     yield

@@ -6,7 +6,7 @@ import type { Work } from '../turns.js'
 import type { CompiledRules, CompiledScopes } from './judge.js'
 
 /**
- * Yields after each rule: a long one takes milliseconds, and a policy may have hundreds. undefined: one of them is not a
+ * Yields within and after each rule: a long one takes milliseconds, and a policy may have hundreds. undefined: one of them is not a
  * valid rule. The translation rejects such policies; this is a second check.
  */
 export function* compileRules(authorization: Authorization): Work<CompiledRules | undefined> {
@@ -33,7 +33,7 @@ function* compileScopes(
 ): Work<readonly CompiledScopes[] | undefined> {
   const compiled: CompiledScopes[] = []
   for (const { scopes, impliedBy, when } of list) {
-    const rule = when === undefined ? undefined : compileRule(when)
+    const rule = when === undefined ? undefined : yield* compileRule(when)
     if (rule?.ok === false) return undefined
     compiled.push({ scopes, impliedBy, ...(rule && { when: rule.value }) })
     yield
@@ -47,7 +47,7 @@ const readsToken = ({ reads }: Rule): boolean =>
 function* compileAll(sources: readonly string[]): Work<readonly Rule[] | undefined> {
   const rules: Rule[] = []
   for (const source of sources) {
-    const compiled = compileRule(source)
+    const compiled = yield* compileRule(source)
     if (!compiled.ok) return undefined
     rules.push(compiled.value)
     yield

@@ -7,6 +7,7 @@ import { ruleEnvironment } from '../../src/cel/environment.js'
 import { knowsCost } from '../../src/cel/function-costs.js'
 import { compileRule } from '../../src/cel/rule.js'
 import { compileValue } from '../../src/cel/value.js'
+import { atOnce } from '../../src/turns.js'
 import { ATTRIBUTES, json, run } from './helpers.js'
 
 const GROUPS = Array.from({ length: 400 }, (_, i) => `group-${i}`)
@@ -127,7 +128,7 @@ describe('beyond the budget', () => {
   })
 
   test('a header expression is left out', () => {
-    const value = compileValue(`string(${loops(3, 'true')})`)
+    const value = atOnce(compileValue(`string(${loops(3, 'true')})`))
     expect(value.ok && value.value.evaluate(attributes)).toEqual({
       ok: false,
       error: 'budget_exceeded',
@@ -136,14 +137,14 @@ describe('beyond the budget', () => {
 
   test('what catches errors does not go on with its loop', () => {
     const budget = new Budget({ steps: 2000, bytes: 1e6 })
-    const rule = compileRule(`${loops(20, 'true')} || true`)
+    const rule = atOnce(compileRule(`${loops(20, 'true')} || true`))
     if (!rule.ok) throw new Error(rule.error.message)
     expect(rule.value.evaluate(attributes, budget)).toEqual({ ok: false, error: 'budget_exceeded' })
     expect(budget.steps).toBeGreaterThan(-3000)
   })
 
   test('one budget is for all that share it', () => {
-    const rule = compileRule('jwt.groups.all(g, g != "x")')
+    const rule = atOnce(compileRule('jwt.groups.all(g, g != "x")'))
     if (!rule.ok) throw new Error(rule.error.message)
     const budget = new Budget()
     let done = 0
@@ -175,7 +176,9 @@ describe('within it', () => {
   test('a thousand rules', () => {
     const budget = new Budget()
     for (let i = 0; i < 1000; i++) {
-      const rule = compileRule(`"group-${i}" == jwt.groups[${i % 400}] || request.method == "POST"`)
+      const rule = atOnce(
+        compileRule(`"group-${i}" == jwt.groups[${i % 400}] || request.method == "POST"`),
+      )
       expect(rule.ok && rule.value.evaluate(attributes, budget)).toEqual({ ok: true, value: true })
     }
     expect(budget.steps).toBeLessThan(DEFAULT_BUDGET.steps)
@@ -199,14 +202,14 @@ describe('known without a request', () => {
       'column 1',
     ],
   ])('%s', (_name, source, place) => {
-    const rule = compileRule(source)
+    const rule = atOnce(compileRule(source))
     expect(rule.ok).toBe(false)
     expect(!rule.ok && rule.error.message).toContain(place)
     expect(!rule.ok && rule.error.message).toContain('whatever the request is')
   })
 
   test('a loop of what the request brings is not', () => {
-    expect(compileRule(loops(12, 'true')).ok).toBe(true)
+    expect(atOnce(compileRule(loops(12, 'true'))).ok).toBe(true)
   })
 })
 
@@ -235,7 +238,7 @@ describe('patterns', () => {
   test.each([wide.repeat(2), String.raw`\pL|`.repeat(50), String.raw`[\pL\PN]`.repeat(25)])(
     'whose classes take longer to compile than a slice: %s',
     (pattern) => {
-      const rule = compileRule(`jwt.sub.matches(r"${pattern}")`)
+      const rule = atOnce(compileRule(`jwt.sub.matches(r"${pattern}")`))
       expect(rule.ok ? '' : rule.error.message).toContain('the pattern is too large')
     },
   )
@@ -246,7 +249,7 @@ describe('patterns', () => {
     '[^a]{1000}{2}',
     '\\p{L}{999}\\pL{999}b{999}',
   ])('of more instructions than we compile: %s', (pattern) => {
-    const rule = compileRule(`jwt.sub.matches(r"${pattern}")`)
+    const rule = atOnce(compileRule(`jwt.sub.matches(r"${pattern}")`))
     expect(rule.ok).toBe(false)
   })
 

@@ -3,6 +3,7 @@
 import { type Attributes, lazyValue } from '../../src/cel/attributes.js'
 import { compileRule } from '../../src/cel/rule.js'
 import type { JsonObject } from '../../src/ir/json.js'
+import { atOnce } from '../../src/turns.js'
 
 export const json = (text: string): JsonObject => JSON.parse(text) as JsonObject
 
@@ -33,7 +34,7 @@ export const withoutToken: Attributes = { ...ATTRIBUTES, jwt: undefined }
 
 /** true, false, the code of an evaluation error, or the message of a load error after "load: ". */
 export function run(source: string, attributes: Attributes = ATTRIBUTES): boolean | string {
-  const rule = compileRule(source)
+  const rule = atOnce(compileRule(source))
   if (!rule.ok) return `load: ${rule.error.message}`
   const result = rule.value.evaluate(attributes)
   return result.ok ? result.value : result.error

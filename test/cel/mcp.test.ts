@@ -3,9 +3,10 @@
 import { describe, expect, test } from 'vitest'
 import { compileRule } from '../../src/cel/rule.js'
 import { compileValue } from '../../src/cel/value.js'
+import { atOnce } from '../../src/turns.js'
 
 function reads(source: string): readonly string[] | string {
-  const rule = compileRule(source)
+  const rule = atOnce(compileRule(source))
   return rule.ok ? [...(rule.value.reads.roots.get('mcp') ?? [])].sort() : rule.error.message
 }
 
@@ -37,11 +38,11 @@ describe('mistakes', () => {
   })
 
   test('headers of webhooks do not have it', () => {
-    const compiled = compileValue('mcp.method')
+    const compiled = atOnce(compileValue('mcp.method'))
     expect(compiled.ok ? '' : compiled.error.message).toContain(
       'mcp is available in authorization rules alone',
     )
-    const unknown = compileValue('prompt')
+    const unknown = atOnce(compileValue('prompt'))
     expect(unknown.ok ? '' : unknown.error.message).toContain(
       'expected jwt, request, source, llmRequest or a',
     )

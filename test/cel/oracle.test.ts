@@ -4,6 +4,7 @@ import { celEnv, type CelInput, parse, plan } from '@bufbuild/cel'
 import { describe, expect, test } from 'vitest'
 import { type Attributes, lazyValue } from '../../src/cel/attributes.js'
 import { compileRule, type Rule } from '../../src/cel/rule.js'
+import { atOnce } from '../../src/turns.js'
 import { runs } from '../support/runs.js'
 import { ATTRIBUTES, json } from './helpers.js'
 
@@ -156,7 +157,7 @@ describe('random rules', () => {
     let repeated = 0
     for (let i = 0; i < RULES_PER_SEED; i++) {
       const source = generator.rule()
-      const rule = compileRule(source)
+      const rule = atOnce(compileRule(source))
       if (!rule.ok) continue
       const run = plan(environment, parse(source))
       for (const [context, attributes] of CONTEXTS.entries()) {

@@ -3,9 +3,10 @@
 import { describe, expect, test } from 'vitest'
 import { compileRule } from '../../src/cel/rule.js'
 import { compileValue } from '../../src/cel/value.js'
+import { atOnce } from '../../src/turns.js'
 
 function roots(source: string): Record<string, string[]> {
-  const compiled = compileValue(source)
+  const compiled = atOnce(compileValue(source))
   if (!compiled.ok) throw new Error(compiled.error.message)
   return Object.fromEntries(
     [...compiled.value.reads.roots].map(([root, members]) => [root, [...members].sort()]),
@@ -13,7 +14,7 @@ function roots(source: string): Record<string, string[]> {
 }
 
 function headers(source: string): string | string[] {
-  const compiled = compileRule(source)
+  const compiled = atOnce(compileRule(source))
   if (!compiled.ok) throw new Error(compiled.error.message)
   const names = compiled.value.reads.requestHeaders
   return names === 'all' ? names : [...names].sort()

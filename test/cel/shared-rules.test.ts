@@ -4,10 +4,11 @@ import { expect, test } from 'vitest'
 import { lazyValue } from '../../src/cel/attributes.js'
 import { Budget } from '../../src/cel/budget.js'
 import { compileRule, type Rule } from '../../src/cel/rule.js'
+import { atOnce } from '../../src/turns.js'
 import { ATTRIBUTES, json } from './helpers.js'
 
 function ruleOf(source: string): Rule {
-  const compiled = compileRule(source)
+  const compiled = atOnce(compileRule(source))
   if (!compiled.ok) throw new Error(compiled.error.message)
   return compiled.value
 }
@@ -19,7 +20,7 @@ test('a rule that is in use is not compiled again', () => {
 })
 
 test('a rule that cannot be compiled is rejected each time, with its problem', () => {
-  const problems = [1, 2].map(() => compileRule('jwt.sub =='))
+  const problems = [1, 2].map(() => atOnce(compileRule('jwt.sub ==')))
   expect(problems.map(({ ok }) => ok)).toEqual([false, false])
   expect(problems[1]).toEqual(problems[0])
 })

@@ -3,12 +3,13 @@
 import { describe, expect, test } from 'vitest'
 import { lazyValue } from '../../src/cel/attributes.js'
 import { compileValue } from '../../src/cel/value.js'
+import { atOnce } from '../../src/turns.js'
 import { ATTRIBUTES, json, withoutToken } from './helpers.js'
 
 const llmRequest = lazyValue(json('{"model":"gpt-4o","stream":true,"n":2}'))
 
 function value(source: string, attributes = { ...ATTRIBUTES, llmRequest }): string {
-  const compiled = compileValue(source)
+  const compiled = atOnce(compileValue(source))
   if (!compiled.ok) return `load: ${compiled.error.message}`
   const result = compiled.value.evaluate(attributes)
   return result.ok ? result.value : `error: ${result.error}`

@@ -10,7 +10,7 @@ import type {
   Webhook,
 } from '../../ir/proc-entry.js'
 import type { Inspects } from '../../llm/text/found-text.js'
-import type { Work } from '../../turns.js'
+import { atOnce, type Work } from '../../turns.js'
 
 /** The table entry of a guarded route. */
 export interface Guard {
@@ -133,7 +133,7 @@ export function* compileExpressions(
 ): Work<void> {
   for (const { headers } of [...request, ...response])
     for (const header of headers) {
-      compiledOf(header)
+      yield* compiledOf(header)
       yield
     }
 }
@@ -145,7 +145,7 @@ export function compileWebhook(webhook: Webhook, compiledOf = compileHeader): Co
   const { host, pathname: path } = new URL(webhook.target.url)
   const headers = webhook.headers.map((header) => {
     const { name } = header
-    const compiled = compiledOf(header)
+    const compiled = atOnce(compiledOf(header))
     if (!compiled.ok) throw new Error(`header ${name} of a webhook: ${compiled.error.message}`)
     return { name, expression: compiled.value }
   })

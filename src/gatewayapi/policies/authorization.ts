@@ -41,7 +41,7 @@ export function* checkRules({ policy }: AuthorizationSpec): Work<CheckedRules> {
   const problems: string[] = []
   let readsMcp = false
   for (const [place, source] of sources) {
-    const rule = compileRule(source)
+    const rule = yield* compileRule(source)
     if (!rule.ok) problems.push(`authorization.policy.${place}: ${rule.error.message}`)
     else readsMcp ||= rule.value.reads.roots.has('mcp')
     yield

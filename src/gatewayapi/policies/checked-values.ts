@@ -25,7 +25,7 @@ function* problemsOf(
 ): Work<ReadonlyMap<string, string>> {
   const problems = new Map<string, string>()
   for (const source of new Set(sources)) {
-    const compiled = compileValue(source, denied)
+    const compiled = yield* compileValue(source, denied)
     if (!compiled.ok) problems.set(source, compiled.error.message)
     yield
   }

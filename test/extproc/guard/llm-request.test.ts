@@ -5,9 +5,10 @@ import { Budget } from '../../../src/cel/budget.js'
 import { compileValue } from '../../../src/cel/value.js'
 import { llmRequestValue } from '../../../src/extproc/guard/llm-request.js'
 import { readJsonText } from '../../../src/json/json-text.js'
+import { atOnce } from '../../../src/turns.js'
 
 function evaluate(source: string, body: string, budget = new Budget()) {
-  const value = compileValue(source)
+  const value = atOnce(compileValue(source))
   const json = readJsonText(body)
   if (!value.ok || !json.ok) throw new Error('not valid')
   return value.value.evaluate({ llmRequest: llmRequestValue(json.value) }, budget)
