@@ -252,8 +252,9 @@ export default defineConfig({
           maxWorkers: 3,
           // After the unit tests: groups with other workers take turns.
           sequence: { groupOrder: 1 },
-          testTimeout: 60_000,
-          hookTimeout: 120_000,
+          // For what hangs: a busy machine needs a minute for ten starts of Envoy.
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
           globalSetup: ['test/support/global-setup.ts'],
         },
       },

@@ -1,13 +1,14 @@
 // Policies of mode Audit (decision 25m): what they would deny is logged and counted, and every request proceeds as if
 // they did not exist.
 
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { createDecisionLog } from '../../src/decision-log.js'
 import { buildAuthzTable } from '../../src/extauthz/authz-table.js'
 import type { CheckOptions } from '../../src/extauthz/check-context.js'
 import type { KeySetFetch } from '../../src/extauthz/fresh-keys.js'
 import type { Authorization } from '../../src/ir/authorization.js'
 import type { AuthzEntry } from '../../src/ir/authz-entry.js'
+import { eventually } from '../../testing/eventually.js'
 import {
   available,
   bearer,
@@ -72,7 +73,7 @@ test('the line of an audit has the trace id of the call, also after the answer',
   for (const of of [open({ jwt: tokens }), entry({ audit: { jwt: tokens, policy } })]) {
     const { check, lines } = auditing(of)
     await check({}, { isCancelled: () => false, deadline: Infinity, metadata })
-    await vi.waitFor(() =>
+    await eventually(() =>
       expect(lines).toMatchObject([{ mode: 'audit', traceId: 'a'.repeat(32) }]),
     )
   }
@@ -144,12 +145,10 @@ test.each([
   const { check, observed } = auditing(open({ jwt: tokens }), { refetchKeySet })
   const { status, metadata } = await check({ headers: [bearer(await sign(newer))] })
   expect([status, metadata]).toEqual([200, undefined])
-  await vi.waitFor(
-    () =>
-      expect(observed.audited).toEqual([
-        { route: 'default/mcp', decision: 'deny', reason: 'key-not-looked-up' },
-      ]),
-    5000,
+  await eventually(() =>
+    expect(observed.audited).toEqual([
+      { route: 'default/mcp', decision: 'deny', reason: 'key-not-looked-up' },
+    ]),
   )
 })
 
@@ -163,7 +162,7 @@ test('an unknown key is looked up in the keys of the audited policy', async () =
   })
   const headers = [bearer(await sign(newer))]
   expect((await check({ headers })).status).toBe(200)
-  await vi.waitFor(() => expect(observed.audited).toHaveLength(1))
+  await eventually(() => expect(observed.audited).toHaveLength(1))
   expect(observed.audited[0]?.reason).toBe('allowed')
   expect((await check({ headers })).metadata).toEqual({ jwt: CLAIMS })
 })
@@ -177,7 +176,7 @@ test('audits that wait for keys are few, and leave the places of checks alone', 
   const { check, observed } = checker(() => table, { refetchKeySet: () => fetched })
   const headers = [bearer(await sign(newer))]
   for (let count = 0; count < 1000; count++) expect((await check({ headers })).status).toBe(200)
-  await vi.waitFor(() => expect(observed.audited).toHaveLength(1000 - 64))
+  await eventually(() => expect(observed.audited).toHaveLength(1000 - 64))
   expect(new Set(observed.audited.map(({ reason }) => reason))).toEqual(
     new Set(['key-not-looked-up']),
   )
@@ -206,7 +205,7 @@ test('beside policies in force, their decision is the answer, and only what they
   const member = [bearer(await sign(key, { team: 'a' }))]
   expect((await check({ headers: member })).status).toBe(200)
   expect((await check({ headers: member })).status).toBe(200)
-  await vi.waitFor(() => expect(observed.audited).toHaveLength(3))
+  await eventually(() => expect(observed.audited).toHaveLength(3))
   expect(observed.audited.map(({ decision }) => decision)).toEqual(['deny', 'allow', 'allow'])
   expect(lines.map((line) => (line as { mode?: string }).mode)).toEqual([
     ...[undefined, undefined, 'audit'],
@@ -224,7 +223,7 @@ test('an audited provider lets nobody in whom those in force refuse, and its cla
   const optional = auditing({ ...both, jwt: { ...tokens, mode: 'Permissive' } })
   const { status, metadata } = await optional.check({ headers: [bearer(await sign(newer))] })
   expect([status, metadata]).toEqual([200, undefined])
-  await vi.waitFor(() => expect(optional.observed.audited[0]?.reason).toBe('allowed'))
+  await eventually(() => expect(optional.observed.audited[0]?.reason).toBe('allowed'))
 })
 
 test('an audit that fails, and counters and logs that fail, change no answer', async () => {

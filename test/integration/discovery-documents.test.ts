@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually } from '../../testing/eventually.js'
 import { json, type Reply } from '../support/document-server.js'
 import { send } from '../support/http.js'
-import { type KeySetStack, RETRIED_MS, startKeySetStack } from '../support/key-set-stack.js'
+import { type KeySetStack, startKeySetStack } from '../support/key-set-stack.js'
 import { mcpRoute, proxyPolicy } from '../support/resources.js'
 
 let stack: KeySetStack
@@ -48,10 +48,7 @@ describe('discovery documents', () => {
       await eventually(async () => expect((await send(stack.origin, served)).status).toBe(503))
       await eventually(async () => expect(await scopes()).toEqual(['one']))
       stack.idp.serve(discovery, document)
-      await eventually(
-        async () => expect((await send(stack.origin, served)).status).toBe(200),
-        RETRIED_MS,
-      )
+      await eventually(async () => expect((await send(stack.origin, served)).status).toBe(200))
       stack.idp.serve(discovery, bad)
       await stack.write('mcp.yaml', mcpRoute('mcp', 'backend'), policy('two'))
       await eventually(async () => expect(await scopes()).toEqual(['two']))

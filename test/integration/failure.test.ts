@@ -25,7 +25,7 @@ describe.concurrent('Gatehouse is killed', () => {
     expect(world.backend.requests).toHaveLength(seen)
     expect(await world.statusOf('/open')).toBe(200)
     await world.serve()
-    await world.works(2_000)
+    await world.works()
     expect(await world.statusOf('/mcp')).toBe(401)
   })
 

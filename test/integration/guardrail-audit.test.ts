@@ -149,6 +149,11 @@ test('events of a stream pass one by one, unread and unchanged, while the webhoo
   }
   llm.end()
   expect((await reader?.read())?.value).toContain('[DONE]')
+  // Otherwise it would be asked, and answer, during a later test.
+  await eventually(() => {
+    const replies = stack.webhook.requests.filter(({ url }) => url === '/response')
+    expect(replies.filter(({ body }) => body.includes('block'))).toHaveLength(1)
+  })
 })
 
 test('a stream that would be ended early ends as the model ends it, and is logged', async () => {

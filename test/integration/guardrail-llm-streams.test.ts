@@ -38,7 +38,7 @@ describe('where only prompts are guarded', () => {
     const heard = await ask('my secret')
     expect(heard).toMatchObject({ text: LONG, calls: [] })
     expect(heard.error).toBeUndefined()
-    expect(heard.firstMs).toBeLessThan(heard.endMs / 2)
+    expect(heard.turns).toBeGreaterThan(20)
     expect(await llm.received()).toEqual([expect.stringContaining('"content":"my ****"')])
   })
 

@@ -98,6 +98,8 @@ test('what a run left whose keeper was killed too is ended and removed by the ne
   const run = start(temporary, args)
   const envoy = await envoyOf(run)
   await serves()
+  // Stopped: it would replace its keeper.
+  run.child.kill('SIGSTOP')
   for (const pid of descendantsOf(run.child.pid ?? 0))
     if (pid !== envoy) process.kill(pid, 'SIGKILL')
   await end(run, 'SIGKILL')

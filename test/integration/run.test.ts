@@ -1,12 +1,16 @@
 // `gatehouse run` as its users know it: files in, an Envoy that protects an MCP server out.
 
 import { once } from 'node:events'
+import { rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually } from '../../testing/eventually.js'
 import { freePort } from '../../testing/ports.js'
+import { envoyPath } from '../support/envoy.js'
 import { bearer, initialize, send } from '../support/http.js'
 import { ISSUER, type McpParties, startMcpParties } from '../support/mcp-parties.js'
+import { program, temporaryFolder } from '../support/program.js'
 import { gateway } from '../support/resources.js'
 import { type Stack, startStack } from '../support/stack.js'
 
@@ -199,18 +203,30 @@ describe('the operator', () => {
     await second.close()
   })
 
-  test('loses the Envoy, and it is started again', async () => {
-    const pid = Number(/"pid":(\d+),"msg":"Envoy is serving"/.exec(stack.log())?.[1])
-    process.kill(pid, 'SIGKILL')
-    await eventually(async () => {
-      const answer = await fetch(`${stack.admin}/readyz`)
-      expect([answer.status, await answer.text()]).toEqual([
-        503,
-        expect.stringContaining('Envoy') as string,
-      ])
+  test('loses the Envoy: /readyz is 503 until another one serves', async () => {
+    const held = join(await temporaryFolder(), 'held')
+    const envoy = await program(
+      `while [ -e ${held} ]; do sleep 0.1; done\nexec ${envoyPath()} "$@"`,
+    )
+    const own = await startStack({
+      envoy,
+      resources: (port) => parties.resources(port, '"mcp-users" in jwt.groups'),
     })
-    await eventually(async () => expect((await fetch(`${stack.admin}/readyz`)).status).toBe(200))
-    expect((await send(stack.origin, '/mcp', initialize)).status).toBe(401)
-    expect(stack.log()).toContain('restarting it')
+    const readiness = async () => {
+      const answer = await fetch(`${own.admin}/readyz`)
+      return [answer.status, await answer.text()]
+    }
+    try {
+      await writeFile(held, '')
+      process.kill(Number(/"pid":(\d+),"msg":"Envoy is serving"/.exec(own.log())?.[1]), 'SIGKILL')
+      const lost = [503, expect.stringContaining('Envoy') as string]
+      await eventually(async () => expect(await readiness()).toEqual(lost))
+      await rm(held)
+      await eventually(async () => expect((await readiness())[0]).toBe(200))
+      expect((await send(own.origin, '/mcp', initialize)).status).toBe(401)
+      expect(own.log()).toContain('restarting it')
+    } finally {
+      await own.close()
+    }
   })
 })

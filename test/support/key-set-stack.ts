@@ -12,9 +12,6 @@ import { keySet, newKey, type SigningKey, signToken } from './tokens.js'
 
 export const ISSUER = 'https://idp.example'
 
-/** The longest time until keys that a provider serves again are in use. */
-export const RETRIED_MS = 5_000
-
 /** k1: the key that providers serve at first. stranger: a key that no provider has. */
 export const [k1, k2, stranger] = (await Promise.all(
   ['k1', 'k2', 'made-up'].map((kid) => newKey(kid)),

@@ -63,6 +63,8 @@ export interface StackOptions {
   readonly environment?: Readonly<Record<string, string>>
   /** Do not wait for /readyz. */
   readonly unready?: boolean
+  /** Path of a program that is run as Envoy. */
+  readonly envoy?: string
   /** Descriptor that becomes stdout; absent: a socket, which output() reads. */
   readonly stdout?: number
 }
@@ -85,7 +87,7 @@ async function tryStack(options: StackOptions): Promise<Stack> {
     resources: options.resources(port),
     flags: [
       '--envoy',
-      envoyPath(),
+      options.envoy ?? envoyPath(),
       '--envoy-admin',
       `127.0.0.1:${String(envoyAdminPort)}`,
       '--listen-address',

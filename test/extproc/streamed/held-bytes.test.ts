@@ -2,7 +2,7 @@
 // end.
 
 import { setTimeout as later } from 'node:timers/promises'
-import { beforeEach, expect, test, vi } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { identity } from '../../../src/extproc/encodings/decoder.js'
 import { gzipDecoder } from '../../../src/extproc/encodings/zlib-decoder.js'
 import { createHeldBytes, type HeldBytes } from '../../../src/extproc/stream/held-bytes.js'
@@ -15,6 +15,7 @@ import { compileGuard } from '../../../src/extproc/webhook/compiled-guard.js'
 import type { Webhook } from '../../../src/ir/proc-entry.js'
 import type { WebhookPools } from '../../../src/remote/webhook-pools.js'
 import { err, ok } from '../../../src/result.js'
+import { eventually } from '../../../testing/eventually.js'
 import { flushed } from '../../support/encoded-stream.js'
 import { guardEntry, guardrails, webhook } from '../support/guards.js'
 import { silent } from '../support/stream.js'
@@ -105,7 +106,7 @@ const answered =
   (answer: object | 'fail' | 'throw'): Ending =>
   async (reply) => {
     const end = reply.end()
-    await vi.waitFor(() => expect(answers).toHaveLength(1))
+    await eventually(() => expect(answers).toHaveLength(1))
     answers[0]?.(answer)
     await end
   }

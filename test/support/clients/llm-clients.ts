@@ -12,9 +12,8 @@ export interface Heard {
   readonly calls: readonly string[]
   /** Everything that the client returned, as JSON. */
   readonly everything: string
-  /** Milliseconds from the question to the first text and to the end. */
-  readonly firstMs: number
-  readonly endMs: number
+  /** In how many turns of the event loop pieces of the text came. */
+  readonly turns: number
   readonly error?: { readonly status: number | undefined; readonly message: string }
 }
 
@@ -22,16 +21,19 @@ export const LLM_APIS = ['chat', 'completions', 'responses', 'messages', 'gemini
 export type LlmApi = (typeof LLM_APIS)[number]
 
 export async function askLlm(api: LlmApi, ask: Ask): Promise<Heard> {
-  const start = performance.now()
   const events: unknown[] = []
   const calls = new Map<string | number, { name: string; args: string }>()
   let text = ''
-  let firstMs = Infinity
+  let turns = 0
+  let isSameTurn = false
   const ears: Ears = {
     event: (event) => events.push(event),
     text: (piece) => {
-      if (piece !== '') firstMs = Math.min(firstMs, performance.now() - start)
       text += piece
+      if (piece === '' || isSameTurn) return
+      turns += 1
+      isSameTurn = true
+      setImmediate(() => (isSameTurn = false))
     },
     call: (key, name, args) => {
       const before = calls.get(key) ?? { name: '', args: '' }
@@ -43,8 +45,7 @@ export async function askLlm(api: LlmApi, ask: Ask): Promise<Heard> {
     text,
     calls: [...calls.values()].map(({ name, args }) => `${name}(${args})`),
     everything: JSON.stringify(events),
-    firstMs,
-    endMs: performance.now() - start,
+    turns,
     ...(error !== undefined && { error }),
   }
 }
