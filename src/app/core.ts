@@ -114,7 +114,7 @@ export function createCore(settings: Settings, deps: CoreDeps): Core {
   const own = (): readonly GrpcService[] =>
     createCheckAndProcess({
       ...{ decisions: exports.decisions, tracer: exports.tracer },
-      ...{ tables: publisher, keySets, metrics, logger, now, probes: deps.mesh?.probes },
+      ...{ tables: publisher, tokens, keySets, metrics, logger, now, probes: deps.mesh?.probes },
       ...limitsOf(settings, heldBytes),
       ...outbound,
     })

@@ -89,6 +89,8 @@ class RunningWorker implements Worker {
       ...createCheckAndProcess({
         ...{ decisions: this.#exports.decisions, tracer: this.#exports.tracer },
         ...{ tables: this.#tables, keySets: this.#keySets, metrics: this.#metrics, logger, now },
+        // Workers know no Envoy by its token (settings/provision-checks.ts).
+        tokens: undefined,
         ...(isMeshController(settings) && {
           probes: createProbeSigns(() => this.#probeSecret, now),
         }),

@@ -5,6 +5,7 @@ import { differences } from '../incremental/diff.js'
 import { memoWork } from '../incremental/memo.js'
 import { type PersistentMap, persistentMap } from '../incremental/persistent-map.js'
 import type { AuthzEntry, JwtAuthentication, JwtProvider } from '../ir/authz-entry.js'
+import type { ForGateways } from '../ir/for-gateways.js'
 import { PARTIAL_BODY_HEADER } from '../ir/names.js'
 import { MCP_HEADERS } from '../mcp/http-message.js'
 import { allRules, compileRules } from '../rules/compile-rules.js'
@@ -53,7 +54,7 @@ interface Memos {
 }
 
 /** An entry of the model with its compiled keys and expressions. */
-export interface CompiledEntry {
+export interface CompiledEntry extends ForGateways {
   readonly entry: AuthzEntry
   readonly paths: CompiledPaths
   readonly jwt?: CompiledJwt
@@ -148,6 +149,7 @@ function* compileOne(entry: AuthzEntry, known: Known): Work<CompiledEntry> {
   const reads = [...all, ...(values?.all ?? [])].map((expression) => expression.reads)
   return {
     ...{ entry, paths },
+    ...(entry.gateways && { gateways: entry.gateways }),
     ...(entry.jwt && { jwt: { ...entry.jwt, providers, headers: known.headers } }),
     ...(rules && { rules }),
     ...(values && { values }),

@@ -6,7 +6,7 @@ import type { LogLimit } from '../log-limit.js'
 import type { Logger } from '../logger.js'
 import type { ProbeSigns } from '../probes/probe-signs.js'
 import type { Tracer } from '../tracing.js'
-import type { AuthzTable } from './authz-table.js'
+import type { CompiledEntry } from './authz-table.js'
 import type { BodyLine } from './body-line.js'
 import type { FreshKeysOptions, KeyLookUps } from './fresh-keys.js'
 import type { RecordStep } from './record-step.js'
@@ -21,8 +21,11 @@ export interface CheckMetrics {
 
 /** What the check service is created with. */
 export interface CheckOptions extends FreshKeysOptions {
-  /** isUnfilled: nothing was read yet. */
-  readonly table: () => Pick<AuthzTable, 'get'> & { readonly isUnfilled?: boolean }
+  /** isUnfilled: nothing was read yet. gateway: the only Gateway that the caller serves; absent: it may use all entries. */
+  readonly table: () => {
+    get(key: string, gateway?: string): CompiledEntry | undefined
+    readonly isUnfilled?: boolean
+  }
   /** Budget that the rules of one check share; default DEFAULT_BUDGET. */
   readonly ruleBudget?: BudgetLimits
   /** Absent: no header makes a request a probe. */

@@ -18,8 +18,15 @@ import { AUDITS, KeyLookUps } from './fresh-keys.js'
 import { removeOwnCookies } from './own-cookies.js'
 import { type ProbeRefusal, probeRefusal } from './probe-refusal.js'
 
-/** Checks one encoded CheckRequest and returns the encoded CheckResponse. */
-export type Check = (bytes: Buffer, call: CheckCall) => Uint8Array | Promise<Uint8Array>
+/**
+ * Checks one encoded CheckRequest and returns the encoded CheckResponse. gateway: the only Gateway that the caller serves,
+ * for which the routes of others are unknown; absent: the caller may ask about every route.
+ */
+export type Check = (
+  bytes: Buffer,
+  call: CheckCall,
+  gateway?: string,
+) => Uint8Array | Promise<Uint8Array>
 
 /** The check gives an encoded CheckResponse; a promise only to fetch a key, use a large key or read a long body. */
 export function createCheck(options: CheckOptions): Check {
@@ -35,13 +42,13 @@ export function createCheck(options: CheckOptions): Check {
     ...context,
     ...{ lookUps: new KeyLookUps(options, AUDITS), bodies: createBodyLine(), isAudit: true },
   }
-  return (bytes, call) => {
-    const asked: Asked = { context, auditing, bytes, call, start: performance.now() }
+  return (bytes, call, gateway) => {
+    const asked: Asked = { context, auditing, bytes, call, gateway, start: performance.now() }
     let entry: CompiledEntry | undefined
     try {
       const envelope = openCheckRequest(bytes)
       if (envelope.key === RELAY_COOKIES_KEY) return removeOwnCookies(envelope)
-      entry = envelope.key === undefined ? undefined : options.table().get(envelope.key)
+      entry = envelope.key === undefined ? undefined : options.table().get(envelope.key, gateway)
       if (entry === undefined) return finish(asked, UNKNOWN_ROUTE, undefined, envelope.key)
       const probe = options.probes && probeRefusalOf(options.probes, envelope, entry)
       if (probe?.isOwn === true) return encodeDecision(probe.refusal, true)
@@ -71,6 +78,7 @@ interface Asked {
   /** The CheckRequest. */
   readonly bytes: Buffer
   readonly call: CheckCall
+  readonly gateway: string | undefined
   /** Start time, in milliseconds of performance.now(). */
   readonly start: number
 }
@@ -122,7 +130,7 @@ function finish(
   try {
     record(options, decision, entry, (performance.now() - start) / 1000)
     if (entry === undefined) {
-      warnOfUnknown(options, limit, decision, key)
+      warnOfUnknown(options, limit, decision, { key, gateway: asked.gateway })
       if (options.decisions !== undefined && decision.type === 'reply')
         logUnknown(options.decisions, asked, decision, key)
     } else if (options.decisions !== undefined)
@@ -153,13 +161,18 @@ function warnOfUnknown(
   { logger }: CheckOptions,
   limit: LogLimit,
   { reason }: Decision,
-  key: string | undefined,
+  { key, gateway }: { readonly key: string | undefined; readonly gateway: string | undefined },
 ): void {
   const shown = key?.slice(0, MAX_LOGGED_KEY)
   const leftOut = limit.take(`${reason} ${shown ?? ''}`)
   if (leftOut === undefined) return
   logger.warn(
-    { reason, ...(shown !== undefined && { key: shown }), leftOut },
+    {
+      reason,
+      ...(shown !== undefined && { key: shown }),
+      ...(gateway !== undefined && { gateway }),
+      leftOut,
+    },
     'a check names an unknown route',
   )
 }

@@ -4,6 +4,7 @@ import { differences } from '../incremental/diff.js'
 import { memoWork } from '../incremental/memo.js'
 import { type PersistentMap, persistentMap } from '../incremental/persistent-map.js'
 import type { Authorization } from '../ir/authorization.js'
+import type { ForGateways } from '../ir/for-gateways.js'
 import type {
   ListsEntry,
   McpGuardAuditEntry,
@@ -30,8 +31,8 @@ import {
 } from './webhook/compiled-guard.js'
 
 /** What ext_proc does on a route. */
-export type CompiledProcEntry =
-  WellKnownEntry | Guard | GuardAudit | CompiledLists | McpGuard | McpGuardAudit
+export type CompiledProcEntry = ForGateways &
+  (WellKnownEntry | Guard | GuardAudit | CompiledLists | McpGuard | McpGuardAudit)
 
 /** Compiled entries by key. */
 export interface ProcTable {
@@ -52,7 +53,9 @@ export function* procTableWork(list: readonly ProcEntry[], previous?: ProcTable)
   const { removed, added } = differences(known?.list ?? [], list)
   const compiled = yield* mapWork(added, function* (entry) {
     yield
-    return [entry.key, yield* compile(entry, compiledOf)] as const
+    const { key, gateways } = entry
+    const own = yield* compile(entry, compiledOf)
+    return [key, gateways === undefined ? own : { ...own, gateways }] as const
   })
   const entries = (known?.entries ?? persistentMap<CompiledProcEntry>()).with([
     ...removed.map(({ key }) => [key, undefined] as const),

@@ -4,6 +4,7 @@
 import { DEFAULT_BUDGET } from '../cel/budget.js'
 import { errorKind } from '../errors.js'
 import { ExternalProcessor } from '../grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
+import type { Peer } from '../grpc/peer.js'
 import type { GrpcService, StreamCall, StreamListener } from '../grpc/service.js'
 import { GrpcError, Status } from '../grpc/status.js'
 import { CLIENT_METADATA_KEY, ROUTE_METADATA_KEY } from '../ir/names.js'
@@ -19,7 +20,7 @@ import { createListsProcessor } from './lists/lists-processor.js'
 import { createMcpGuardAudit } from './mcp/mcp-guard-audit.js'
 import { createMcpGuardProcessor } from './mcp/mcp-guard-processor.js'
 import { withProbes } from './probed-processor.js'
-import type { CompiledProcEntry, ProcTable } from './proc-table.js'
+import type { CompiledProcEntry } from './proc-table.js'
 import { logFailedStream, logUnknownRoute } from './refused-stream.js'
 import { createRelayDeps } from './relay/relay-deps.js'
 import type { NamedStream, ReadFirstMessage } from './route-key.js'
@@ -35,7 +36,10 @@ import { createWellKnownProcessor, type WellKnownDeps } from './well-known/well-
 
 /** What the ExternalProcessor service is created with. */
 export interface ProcessServiceDeps {
-  table(): Pick<ProcTable, 'get'>
+  /** gateway: the only Gateway that the caller serves; absent: it may use all entries. */
+  table(): { get(key: string, gateway?: string): CompiledProcEntry | undefined }
+  /** Returns the only Gateway that the peer serves; undefined: a peer with other rights. Absent: all have these. */
+  readonly gatewayOf?: ((peer: Peer) => string | undefined) | undefined
   readonly callRemote: CallRemote
   /** Calls addresses that clients supply, if public or allowed by the operator. Absent: none is called. */
   readonly callPublic?: CallRemote
@@ -81,11 +85,15 @@ export function createProcessService(deps: ProcessServiceDeps): GrpcService {
   }
 
   const processAs = (call: StreamCall, { keys, client }: NamedStream): StreamListener => {
-    const entry = entryOf(keys, deps.table())
+    const gateway = deps.gatewayOf?.(call.peer)
+    const entry = entryOf(keys, deps.table(), gateway)
     if (entry === undefined) {
       const leftOut = limit.take('unknown')
       if (leftOut !== undefined)
-        deps.logger.warn({ leftOut }, 'ext_proc stream for an unknown route rejected')
+        deps.logger.warn(
+          { ...(gateway !== undefined && { gateway }), leftOut },
+          'ext_proc stream for an unknown route rejected',
+        )
       logUnknownRoute(lineDepsOf(call, deps), keys)
       throw new GrpcError(Status.UNAVAILABLE, 'the route is not known')
     }
@@ -162,10 +170,11 @@ function tracedParts(parts: ProcessorDeps, { tracer, ...sent }: Trace): Processo
 
 function entryOf(
   keys: readonly string[],
-  table: Pick<ProcTable, 'get'>,
+  table: ReturnType<ProcessServiceDeps['table']>,
+  gateway: string | undefined,
 ): CompiledProcEntry | undefined {
   const [key] = keys
-  return keys.length === 1 && key !== undefined ? table.get(key) : undefined
+  return keys.length === 1 && key !== undefined ? table.get(key, gateway) : undefined
 }
 
 type ProcessorDeps = ProcessServiceDeps & WellKnownDeps

@@ -1,6 +1,7 @@
 // The ext_authz table entry of one rule of a route: who may pass. Keys and CEL are compiled when the table is built.
 
 import type { Authorization } from './authorization.js'
+import type { ForGateways } from './for-gateways.js'
 import type { JsonObject } from './json.js'
 import type { PolicySource } from './policy-source.js'
 import type { McpPaths } from './proc-entry.js'
@@ -8,7 +9,7 @@ import type { PathMatch } from './route.js'
 import type { LimitKey, Transformation } from './transformation.js'
 
 /** How requests of one HTTPRoute rule are authenticated and authorized: an entry of the ext_authz table. */
-export interface AuthzEntry {
+export interface AuthzEntry extends ForGateways {
   /** routeKey() of names.ts, which Envoy sends back in context_extensions. */
   readonly key: string
   /** NAMESPACE/NAME of the HTTPRoute, the label in metrics and logs. */

@@ -2,6 +2,7 @@
 // traffic.
 
 import type { Authorization } from './authorization.js'
+import type { ForGateways } from './for-gateways.js'
 import type { JsonObject } from './json.js'
 import type { PolicySource } from './policy-source.js'
 import type { Relay } from './relay.js'
@@ -12,7 +13,7 @@ export type ProcEntry =
   WellKnownEntry | GuardEntry | GuardAuditEntry | ListsEntry | McpGuardEntry | McpGuardAuditEntry
 
 /** Removes from the lists of an MCP server what the rules deny to the caller. */
-export interface ListsEntry {
+export interface ListsEntry extends ForGateways {
   readonly type: 'lists'
   /** listsKey() of names.ts. */
   readonly key: string
@@ -24,7 +25,7 @@ export interface ListsEntry {
 }
 
 /** Serves the metadata documents and client registration of one MCP route. */
-export interface WellKnownEntry {
+export interface WellKnownEntry extends ForGateways {
   readonly type: 'well-known'
   /** routeKey() of names.ts: what Envoy sends as x-gatehouse-route. */
   readonly key: string
@@ -68,7 +69,7 @@ export type Registration =
   | { readonly type: 'refuse'; readonly description: string }
 
 /** Guards the LLM traffic of one rule of a route. */
-export interface GuardEntry {
+export interface GuardEntry extends ForGateways {
   readonly type: 'guard'
   /** routeKey() of names.ts: what Envoy sends as x-gatehouse-route. */
   readonly key: string
@@ -85,7 +86,7 @@ export interface GuardEntry {
 }
 
 /** Asks webhooks of mode Audit about copies of the LLM traffic of one rule of a route, which changes nothing. */
-export interface GuardAuditEntry {
+export interface GuardAuditEntry extends ForGateways {
   readonly type: 'guard-audit'
   /** guardAuditKey() of names.ts. */
   readonly key: string
@@ -101,7 +102,7 @@ export interface AuditedWebhook extends Webhook {
 }
 
 /** Guards the MCP traffic of one rule of a route. */
-export interface McpGuardEntry {
+export interface McpGuardEntry extends ForGateways {
   readonly type: 'mcp-guard'
   /** mcpGuardKey() of names.ts. */
   readonly key: string
@@ -118,7 +119,7 @@ export interface McpGuardEntry {
 }
 
 /** Asks webhooks of mode Audit about copies of the MCP traffic of one rule of a route, which changes nothing. */
-export interface McpGuardAuditEntry {
+export interface McpGuardAuditEntry extends ForGateways {
   readonly type: 'mcp-guard-audit'
   /** guardAuditKey() of names.ts. */
   readonly key: string

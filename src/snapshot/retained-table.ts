@@ -1,9 +1,15 @@
 // A replaceable table that keeps entries whose keys vanished for a while: an Envoy without the new configuration still
-// sends these keys (decision 33).
+// sends these keys (decision 33). Likewise it keeps an entry for Gateways that the route was detached from.
+
+import type { ForGateways } from '../ir/for-gateways.js'
 
 /** The table in which a server looks up entries. */
 export interface EntryTable<Entry> {
-  get(key: string): Entry | undefined
+  /**
+   * Returns undefined for an unknown key. gateway: NAMESPACE/NAME of the only Gateway that the caller serves, for which the
+   * keys of others are unknown; absent: the caller may use every entry.
+   */
+  get(key: string, gateway?: string): Entry | undefined
   /** Whether it was never filled, so that an unknown key means nothing. */
   readonly isUnfilled: boolean
 }
@@ -15,22 +21,34 @@ interface Kept<Entry> {
 }
 
 /** A table of which vanished entries are kept for a while. */
-export class RetainedTable<Entry> implements EntryTable<Entry> {
+export class RetainedTable<Entry extends ForGateways> implements EntryTable<Entry> {
   private current: Pick<EntryTable<Entry>, 'get'> = { get: () => undefined }
   isUnfilled = true
   private readonly kept = new Map<string, Kept<Entry>>()
+  /** When a Gateway lost an entry whose key remains, by pairOf(). */
+  private readonly detached = new Map<string, number>()
 
-  get(key: string): Entry | undefined {
-    return this.current.get(key) ?? this.kept.get(key)?.entry
+  get(key: string, gateway?: string): Entry | undefined {
+    const entry = this.current.get(key) ?? this.kept.get(key)?.entry
+    if (gateway === undefined || entry === undefined) return entry
+    if (entry.gateways?.includes(gateway) === true) return entry
+    return this.detached.has(pairOf(key, gateway)) ? entry : undefined
   }
 
-  /** gone: must include every key of the previous table that the new one lacks. */
+  /** gone: must include every key of the previous table that the new one lacks, or whose entry changed. */
   replace(table: Pick<EntryTable<Entry>, 'get'>, gone: readonly string[], now: number): void {
     for (const key of gone) {
       const entry = this.current.get(key)
       if (entry !== undefined) this.kept.set(key, { entry, since: now })
     }
-    for (const key of this.kept.keys()) if (table.get(key) !== undefined) this.kept.delete(key)
+    for (const [key, { entry, since }] of this.kept) {
+      const found = table.get(key)
+      if (found === undefined) continue
+      this.kept.delete(key)
+      for (const gateway of entry.gateways ?? [])
+        if (found.gateways?.includes(gateway) !== true)
+          this.detached.set(pairOf(key, gateway), since)
+    }
     this.current = table
     this.isUnfilled = false
   }
@@ -38,10 +56,14 @@ export class RetainedTable<Entry> implements EntryTable<Entry> {
   /** Drops the keys that vanished at or before that time. */
   forget(vanishedBy: number): void {
     for (const [key, { since }] of this.kept) if (since <= vanishedBy) this.kept.delete(key)
+    for (const [pair, since] of this.detached) if (since <= vanishedBy) this.detached.delete(pair)
   }
 
-  /** Number of vanished keys that are kept. */
+  /** Number of vanished keys, and of lost entries of Gateways, that are kept. */
   get size(): number {
-    return this.kept.size
+    return this.kept.size + this.detached.size
   }
 }
+
+/** Neither keys nor Gateways have spaces. */
+const pairOf = (key: string, gateway: string): string => `${key} ${gateway}`

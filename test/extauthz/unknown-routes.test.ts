@@ -1,8 +1,13 @@
-// Checks for unknown routes: each is denied, and a flood of them leaves few lines in the log.
+// Checks for unknown routes: each is denied, and a flood of them leaves few lines in the log. The routes of other Gateways are
+// unknown to an Envoy that serves one.
 
-import { expect, test } from 'vitest'
-import { buildAuthzTable } from '../../src/extauthz/authz-table.js'
+import { describe, expect, test } from 'vitest'
+import { buildAuthzTable, type CompiledEntry } from '../../src/extauthz/authz-table.js'
 import { createCheck } from '../../src/extauthz/check.js'
+import { createCheckService } from '../../src/extauthz/check-service.js'
+import type { Peer } from '../../src/grpc/peer.js'
+import type { AuthzEntry } from '../../src/ir/authz-entry.js'
+import { RetainedTable } from '../../src/snapshot/retained-table.js'
 import { recordingLogger } from '../grpc/recording-logger.js'
 import { checkRequest } from './helpers.js'
 
@@ -32,4 +37,60 @@ test('a flood of them leaves few lines in the log, whatever they name', () => {
   for (let i = 0; i < 1000; i++) void check(checkRequest({ key: `${i}` }), CALL)
   expect(lines.length).toBeLessThan(300)
   expect(JSON.stringify(lines).length).toBeLessThan(50_000)
+})
+
+describe('an Envoy that serves one Gateway', () => {
+  const ENTRY: AuthzEntry = {
+    ...{ key: 'shop/app/0', route: 'shop/app', gateways: ['shop/gw', 'shop/two'] },
+    paths: [{ type: 'PathPrefix', value: '/' }],
+  }
+
+  function createService(gatewayOf?: (peer: Peer) => string | undefined) {
+    const { logger, lines } = recordingLogger()
+    const table = new RetainedTable<CompiledEntry>()
+    table.replace(buildAuthzTable([ENTRY]), [], 0)
+    const observed: string[] = []
+    const service = createCheckService({
+      ...{ table: () => table, gatewayOf, logger, now: () => 0 },
+      refetchKeySet: () => Promise.resolve({ isAnswered: true, isOlder: false }),
+      keySetAnswers: () => 1,
+      metrics: {
+        observe: (route, decision, reason) => void observed.push(`${route} ${decision} ${reason}`),
+        audited: () => undefined,
+      },
+    })
+    const { Check } = service.methods
+    if (Check?.type !== 'unary') throw new Error('Check is unary')
+    const peer: Peer = { type: 'tcp', address: '10.0.0.1', hasCertificate: false }
+    const ask = async (key: string) =>
+      Buffer.from(
+        await Check.handle(checkRequest({ key }), { ...CALL, peer, metadata: () => [] }),
+      ).toString('hex')
+    return { ask, lines, observed }
+  }
+
+  test.each(['shop/gw', 'shop/two'])('asks about the routes of %s', async (gateway) => {
+    const { ask, observed } = createService(() => gateway)
+    await ask('shop/app/0')
+    expect(observed).toEqual(['shop/app allow allowed'])
+  })
+
+  test.each(['bank/gw', ''])(
+    'gets for a route of others what it gets for none: "%s"',
+    async (gateway) => {
+      const { ask, observed, lines } = createService(() => gateway)
+      expect(await ask('shop/app/0')).toBe(await ask('shop/none/0'))
+      expect(observed).toEqual(['unknown deny unknown-route', 'unknown deny unknown-route'])
+      expect(lines[0]?.fields).toEqual({
+        ...{ reason: 'unknown-route', key: 'shop/app/0', gateway, leftOut: 0 },
+      })
+    },
+  )
+
+  test('is told apart from callers with other rights, who ask about every route', async () => {
+    for (const { ask, observed } of [createService(() => undefined), createService()]) {
+      await ask('shop/app/0')
+      expect(observed).toEqual(['shop/app allow allowed'])
+    }
+  })
 })

@@ -226,3 +226,82 @@ describe('a route', () => {
     expect(told.at(-1)).toEqual([vanished, ['default/a']])
   })
 })
+
+describe('an entry for the Envoys of some Gateways', () => {
+  const forGateways = (...gateways: readonly string[]): Snapshot => {
+    const ir = irOf('a')
+    const limited = <Entry extends object>(entry: Entry) => ({ ...entry, gateways })
+    return buildSnapshot(
+      { ...ir, authz: ir.authz.map(limited), proc: ir.proc.map(limited) },
+      OPTIONS,
+    )
+  }
+  const hasFor = (gateway: string): readonly boolean[] => [
+    publisher.authz.get('a', gateway) !== undefined,
+    publisher.proc.get('a', gateway) !== undefined,
+  ]
+
+  test('is unknown to those of others, and not to callers with other rights', () => {
+    publisher.publish(forGateways('shop/gw', 'shop/two'))
+    expect(['shop/gw', 'shop/two'].map(hasFor)).toEqual([
+      [true, true],
+      [true, true],
+    ])
+    for (const other of ['bank/gw', 'shop/g', 'shop/gw2', ''])
+      expect(hasFor(other)).toEqual([false, false])
+    expect(has('a')).toEqual([true, true])
+  })
+
+  test('that names no Gateway is unknown to the Envoys of every Gateway', () => {
+    publisher.publish(snapshotOf('a'))
+    expect([hasFor('shop/gw'), has('a')]).toEqual([
+      [false, false],
+      [true, true],
+    ])
+  })
+
+  test('stays for its own Gateways when it vanishes, and for no other', () => {
+    publisher.publish(forGateways('shop/gw'))
+    publisher.publish(snapshotOf())
+    pass(59_999)
+    expect([hasFor('shop/gw'), hasFor('bank/gw')]).toEqual([
+      [true, true],
+      [false, false],
+    ])
+    pass(6_000)
+    expect(hasFor('shop/gw')).toEqual([false, false])
+  })
+
+  test('stays for a minute for a Gateway that its route was detached from, whatever changes meanwhile', () => {
+    publisher.publish(forGateways('shop/gw', 'shop/two'))
+    publisher.publish(forGateways('shop/two'))
+    pass(20_000)
+    publisher.publish(forGateways('bank/gw', 'shop/two'))
+    pass(39_999)
+    expect(['shop/gw', 'shop/two', 'bank/gw', 'bank/two'].map(hasFor)).toEqual([
+      [true, true],
+      [true, true],
+      [true, true],
+      [false, false],
+    ])
+    pass(6_000)
+    expect(['shop/gw', 'shop/two', 'bank/gw'].map(hasFor)).toEqual([
+      [false, false],
+      [true, true],
+      [true, true],
+    ])
+    pass(700_000)
+    expect(timers).toEqual([])
+  })
+
+  test('that vanishes and comes back for other Gateways stays for the first until a minute has passed', () => {
+    publisher.publish(forGateways('shop/gw'))
+    publisher.publish(snapshotOf())
+    pass(30_000)
+    publisher.publish(forGateways('shop/two'))
+    pass(29_000)
+    expect(hasFor('shop/gw')).toEqual([true, true])
+    pass(7_000)
+    expect(hasFor('shop/gw')).toEqual([false, false])
+  })
+})

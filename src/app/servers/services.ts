@@ -35,7 +35,7 @@ interface CommonDeps {
 /** What the tokens of peers say. */
 interface PeerTokens {
   isEnvoy(peer: Peer): boolean
-  /** Returns the only Gateway whose configuration the peer may read; undefined: a peer with other rights. */
+  /** Returns the only Gateway whose Envoy the peer is; undefined: a peer with other rights. */
   gatewayOf(peer: Peer): string | undefined
 }
 
@@ -77,6 +77,8 @@ export interface TableDeps extends CommonDeps {
     readonly proc: EntryTable<CompiledProcEntry>
   }
   readonly keySets: KeySets
+  /** Knows Envoys by their tokens, which may only use the entries of their Gateway; undefined: no client has one. */
+  readonly tokens: Pick<PeerTokens, 'gatewayOf'> | undefined
   readonly callRemote: CallRemote
   /** Calls addresses that clients name, on the internet only. */
   readonly callPublic: CallRemote
@@ -101,10 +103,12 @@ export interface TableDeps extends CommonDeps {
 /** Creates ext_authz and ext_proc, in the order in which they must be drained. */
 export function createCheckAndProcess(deps: TableDeps): readonly GrpcService[] {
   const { tables, keySets, callRemote, callPublic, pools, shared, bodies, budget } = deps
-  const { metrics, logger, now, tracer, probes, decisions } = deps
+  const { metrics, logger, now, tracer, probes, decisions, tokens } = deps
+  const gatewayOf = tokens && ((peer: Peer) => tokens.gatewayOf(peer))
   const check = createCheckService({
     ...keySets,
     table: () => tables.authz,
+    gatewayOf,
     ruleBudget: budget,
     now,
     logger,
@@ -114,6 +118,7 @@ export function createCheckAndProcess(deps: TableDeps): readonly GrpcService[] {
   })
   const process = createProcessService({
     table: () => tables.proc,
+    gatewayOf,
     callRemote,
     callPublic,
     ...{ tracer, probes, shared },

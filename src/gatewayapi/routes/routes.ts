@@ -3,6 +3,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { AuthzEntry } from '../../ir/authz-entry.js'
 import type { Destination } from '../../ir/destination.js'
+import type { ForGateways } from '../../ir/for-gateways.js'
 import type { MeshRoute } from '../../ir/mesh-route.js'
 import type { ProcEntry } from '../../ir/proc-entry.js'
 import type { WantedDocument } from '../../ir/remote-target.js'
@@ -11,7 +12,7 @@ import { guardsOf, tokenPolicies } from '../policies/attachments.js'
 import { auditedWebhooks, guardWebhooks } from '../policies/guard-webhooks.js'
 import { statusOf } from '../world/conditions.js'
 import { type Context, query } from '../world/context.js'
-import { keyOf, uniqueGateways } from '../world/world.js'
+import { gatewayKey, keyOf, uniqueGateways } from '../world/world.js'
 import { decidingInputs, translateMeshRoute } from './mesh-routes.js'
 import { type PlacedRelay, relaysOf } from './relay-hosts.js'
 import type { OrderedRoute } from './route-order.js'
@@ -107,7 +108,7 @@ function ownRoute(
       placements: each.scope.placements,
       routes: each.rules.flatMap(({ routes }) => routes),
     })),
-    ...inForce(scoped),
+    ...inForce(context, scoped),
     uses: [...new Set(rules.flatMap(({ uses }) => uses))],
     corsAdded: [...new Set(rules.flatMap(({ corsAdded }) => corsAdded))],
     status: routeStatus(route, parents, scoped),
@@ -184,17 +185,36 @@ const sameWhereEqual = <Part>(before: readonly Part[], now: readonly Part[]): re
 type InForce = Pick<TranslatedRoute, 'authz' | 'proc' | 'destinations' | 'wanted'>
 
 /** Collects clusters, table entries and wanted documents; none for a route that is not attached to a Gateway. */
-function inForce(scoped: readonly ScopedRules[]): InForce {
+function inForce(context: Context, scoped: readonly ScopedRules[]): InForce {
   if (scoped.every(({ scope }) => scope.gateways.length === 0))
     return { authz: [], proc: [], destinations: [], wanted: [] }
   const all = scoped.flatMap(({ rules }) => rules)
   return {
-    authz: scoped.flatMap(({ rules }) => withPathsOfAll(rules.flatMap(({ authz }) => authz))),
-    proc: all.flatMap(({ proc }) => proc),
+    authz: scoped.flatMap(({ scope, rules }) =>
+      limitedTo(context, scope, withPathsOfAll(rules.flatMap(({ authz }) => authz))),
+    ),
+    proc: scoped.flatMap(({ scope, rules }) =>
+      limitedTo(
+        context,
+        scope,
+        rules.flatMap(({ proc }) => proc),
+      ),
+    ),
     destinations: all.flatMap(({ destinations }) => destinations),
     // Also while the route refuses: the status reports the keys, and they are ready once it is repaired.
     wanted: scoped.flatMap(({ scope }) => wantedBy(scope)),
   }
+}
+
+/** Returns the entries for the Envoys of the scope's Gateways alone, if Envoys prove which Gateway they serve. */
+function limitedTo<Entry extends ForGateways>(
+  { options }: Context,
+  { gateways }: RouteScope,
+  entries: readonly Entry[],
+): readonly Entry[] {
+  if (options.provisions !== true) return entries
+  const keys = gateways.map(gatewayKey)
+  return entries.map((entry) => ({ ...entry, gateways: keys }))
 }
 
 const wantedBy = ({ attachment }: RouteScope): readonly WantedDocument[] =>

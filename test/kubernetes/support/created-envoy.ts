@@ -34,12 +34,14 @@ export interface CreatedEnvoyOptions {
   readonly audience: string
   /** The folder of its files, which does not exist yet. */
   readonly folder: string
+  /** Changes the bootstrap, as whoever may create pods with that token can; absent: it stays as it is. */
+  readonly change?: (bootstrap: JsonObject) => JsonObject
 }
 
 /** Starts the Envoy. The caller stops it. */
 export async function startCreatedEnvoy(
   api: ApiClient,
-  { namespace, audience, folder }: CreatedEnvoyOptions,
+  { namespace, audience, folder, change = (same) => same }: CreatedEnvoyOptions,
 ): Promise<EnvoyChild> {
   await mkdir(folder)
   const { data } = await eventually(
@@ -60,7 +62,7 @@ export async function startCreatedEnvoy(
   )
   return startEnvoy({
     envoyPath: envoyPath(),
-    bootstrap: parse(placed(data['bootstrap.yaml'])) as JsonObject,
+    bootstrap: change(parse(placed(data['bootstrap.yaml'])) as JsonObject),
     logger: quiet,
     concurrency: 1,
   })
