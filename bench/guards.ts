@@ -81,7 +81,8 @@ export async function measureGuards(
         ...(parties.hasGo ? [replies(GO_NOOP_PROC, targets[GO_NOOP_PROC])] : []),
         ...both.map(({ name, target }) => replies(name, target)),
         replies(CHANGE, targets.change),
-        replies(WEBHOOK, webhook),
+        // Between chats, because a process that is asked without a pause never sleeps, and answers sooner.
+        { ...replies(WEBHOOK, webhook), before: targets[NO_GUARD].port },
       ],
       rounds,
       say,

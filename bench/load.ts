@@ -9,6 +9,8 @@ export interface LoadOptions {
   readonly milliseconds: number
   /** Returns the next raw request; undefined when no more are left. */
   readonly nextRequest: () => string | undefined
+  /** A port that gets each request as well, just before. Its time does not count. */
+  readonly before?: number | undefined
 }
 
 export interface LoadResult {
@@ -37,24 +39,43 @@ export async function load(options: LoadOptions): Promise<LoadResult> {
 }
 
 async function work(
-  { port, nextRequest }: LoadOptions,
+  { port, nextRequest, before }: LoadOptions,
   end: number,
   latencies: number[],
 ): Promise<void> {
-  const socket = connect({ port, host: '127.0.0.1', noDelay: true })
-  const answers = readAnswers(socket)
+  const asked = openConnection(port)
+  const first = before === undefined ? undefined : openConnection(before)
   try {
     while (performance.now() < end) {
       const request = nextRequest()
       if (request === undefined) return
+      await first?.ask(request)
       const sent = performance.now()
-      socket.write(request)
-      const status = await answers.next()
+      await asked.ask(request)
       latencies.push(performance.now() - sent)
-      if (status !== 200) throw new Error(`the answer was ${String(status)}, not 200`)
     }
   } finally {
-    socket.destroy()
+    first?.close()
+    asked.close()
+  }
+}
+
+interface Connection {
+  /** Resolves when the whole answer is there. Rejects if it is not 200. */
+  ask(request: string): Promise<void>
+  close(): void
+}
+
+function openConnection(port: number): Connection {
+  const socket = connect({ port, host: '127.0.0.1', noDelay: true })
+  const answers = readAnswers(socket)
+  return {
+    ask: async (request) => {
+      socket.write(request)
+      const status = await answers.next()
+      if (status !== 200) throw new Error(`the answer was ${String(status)}, not 200`)
+    },
+    close: () => void socket.destroy(),
   }
 }
 

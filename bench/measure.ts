@@ -18,6 +18,8 @@ export interface Scenario {
   readonly target: Target
   /** Called for each load. Returns a source of raw requests, which returns undefined when no more are left. */
   readonly requests: () => () => string | undefined
+  /** A port that gets each request of a single connection as well, just before. Its time does not count. */
+  readonly before?: number
 }
 
 /**
@@ -66,10 +68,14 @@ export async function measure(
 }
 
 const run = (
-  { target: { port }, requests }: Scenario,
+  { target: { port }, requests, before }: Scenario,
   connections: number,
   milliseconds: number,
-): Promise<LoadResult> => load({ port, connections, milliseconds, nextRequest: requests() })
+): Promise<LoadResult> =>
+  load({
+    ...{ port, connections, milliseconds, nextRequest: requests() },
+    before: connections === 1 ? before : undefined,
+  })
 
 async function oneRound(scenario: Scenario): Promise<Round> {
   const one = await run(scenario, 1, ONE_MS)
