@@ -1,5 +1,7 @@
 // Counts checks in plain maps: a counter of prom-client with three labels would build a key at every check.
 
+import type { Work } from '../turns.js'
+
 interface Labels {
   readonly route: string
   readonly decision: string
@@ -30,14 +32,16 @@ export class CheckCounts {
     else known.push(first)
   }
 
-  /** Hands over the counts since the last call. */
-  flush(take: (labels: Labels, count: number) => void): void {
-    for (const counts of this.counts.values())
+  /** Hands over the counts since the last call. Yields after each route. */
+  *flush(take: (labels: Labels, count: number) => void): Work<void> {
+    for (const counts of this.counts.values()) {
       for (const one of counts) {
         const { count, ...labels } = one
         if (count > 0) take(labels, count)
         one.count = 0
       }
+      yield
+    }
   }
 
   /** Drops the counts of a route and returns their labels, which flush() may have handed over. */

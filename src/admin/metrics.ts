@@ -1,11 +1,13 @@
 // Prometheus metrics of all parts, under the names that the public interface fixes.
 
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client'
+import { runInTurns } from '../turns.js'
 import { type BudgetCounts, type BudgetReached, createBudgetCounts } from './budget-counts.js'
 import { CheckCounts } from './check-counts.js'
 import { CallDurations, CheckDurations } from './check-durations.js'
-import { mergedText, type MetricsJson, sumOf } from './merged-metrics.js'
+import { type MetricsJson, sumOf } from './merged-metrics.js'
 import { MergedModels } from './merged-models.js'
+import { metricsText } from './metrics-text.js'
 import { createStateGauges, type StateSource } from './state-gauges.js'
 import { StreamCounts } from './stream-counts.js'
 import { type ReplyTokens, TokenCounts } from './token-counts.js'
@@ -124,10 +126,12 @@ function createCheckMetrics(registers: Registry[], budgets: BudgetCounts): Check
     labelNames: ['route', 'decision', 'reason', 'mode'] as const,
     registers,
     collect: () =>
-      checkCounts.flush((labels, count) => {
-        checks.inc(labels, count)
-        budgets.checks(labels.reason, count)
-      }),
+      runInTurns(
+        checkCounts.flush((labels, count) => {
+          checks.inc(labels, count)
+          budgets.checks(labels.reason, count)
+        }),
+      ),
   })
   const checkCounts = new CheckCounts()
   const checkDuration = new CheckDurations({
@@ -246,6 +250,7 @@ export function createMetrics(heldBytes = (): number => 0, heldBytesLimit = 0): 
   const models = new MergedModels()
   const withOthers = async (others: readonly MetricsJson[]) =>
     models.bounded([await registry.getMetricsAsJSON(), ...others])
+  const sum = async (others: readonly MetricsJson[]) => runInTurns(sumOf(await withOthers(others)))
   return {
     ...createXdsMetrics(registers),
     ...createArrowMetrics(registers),
@@ -259,10 +264,12 @@ export function createMetrics(heldBytes = (): number => 0, heldBytesLimit = 0): 
     },
     exported: exportedItems(registers, budgets),
     workerEnded: workerEnds(registers),
-    text: async (others = []) =>
-      others.length === 0 ? registry.metrics() : mergedText(await withOthers(others)),
+    text: async (others = []) => {
+      const all = others.length === 0 ? await registry.getMetricsAsJSON() : await sum(others)
+      return runInTurns(metricsText(all))
+    },
     json: () => registry.getMetricsAsJSON(),
-    merged: async (others) => sumOf(await withOthers(others)),
+    merged: sum,
     contentType: registry.contentType,
   }
 }

@@ -1,6 +1,7 @@
 // Collects the metrics of workers, and keeps the counters of ended ones so that no counter decreases.
 
 import { countersOf, type MetricsJson, sumOf, withoutRoutes } from '../admin/merged-metrics.js'
+import { runInTurns } from '../turns.js'
 import { type AskedPlace, WorkerQuestion } from './worker-question.js'
 
 /** The metrics of all workers. */
@@ -14,8 +15,16 @@ export class WorkerMetrics {
 
   async collect(): Promise<readonly MetricsJson[]> {
     const answers = await this.#question.ask()
-    if (this.#ended.length > 1) this.#ended = [await sumOf(this.#ended)]
+    await this.#sumEnded()
     return [...this.#ended, ...answers]
+  }
+
+  /** Leaves them for the next time if they change meanwhile. */
+  async #sumEnded(): Promise<void> {
+    const ended = this.#ended
+    if (ended.length < 2) return
+    const sum = await runInTurns(sumOf(ended))
+    if (this.#ended === ended) this.#ended = [sum]
   }
 
   receive(worker: number, call: number, metrics: MetricsJson): void {
