@@ -23,11 +23,16 @@ export interface CountersFile {
   close(): void
 }
 
-/** Creates the file, in memory if /dev/shm is usable. @throws {Error} a sentence for a person. */
-export function createCountersFile(workers: number): CountersFile {
-  const fd = openUnnamed(['/dev/shm', tmpdir()])
+/** Folders in which the file may be made, the first in memory. */
+const FOLDERS = ['/dev/shm', tmpdir()] as const
+
+/** Creates the file, in memory if /dev/shm has room for it. @throws {Error} a sentence for a person. */
+export function createCountersFile(
+  workers: number,
+  folders: readonly string[] = FOLDERS,
+): CountersFile {
   const row = workers * CELL
-  writeSync(fd, Buffer.alloc(ROWS * row), 0, ROWS * row, 0)
+  const fd = openUnnamed(ROWS * row, folders)
   const zero = Buffer.alloc(CELL)
   return {
     fd,
@@ -39,18 +44,33 @@ export function createCountersFile(workers: number): CountersFile {
   }
 }
 
-function openUnnamed([folder, ...others]: readonly string[]): number {
+function openUnnamed(size: number, [folder = '', ...others]: readonly string[]): number {
   try {
-    const own = mkdtempSync(join(folder ?? '', 'gatehouse-counters-'))
-    const fd = openSync(join(own, 'counters'), 'wx+', 0o600)
-    rmSync(own, { recursive: true })
-    return fd
+    return zeroFile(size, folder)
   } catch (error) {
-    if (others.length > 0) return openUnnamed(others)
+    if (others.length > 0) return openUnnamed(size, others)
     throw new Error(
-      `no file can be made in ${folder ?? ''} for what workers count together: set TMPDIR to a folder that can be written to (${errorText(error)})`,
+      `no file of ${size} bytes can be made in ${folder} for what workers count together: set TMPDIR to a folder with room for it (${errorText(error)})`,
       { cause: error },
     )
+  }
+}
+
+/** Creates an unnamed file of zeros, all of it written: later writes into it need no more room on the disk. */
+function zeroFile(size: number, folder: string): number {
+  const own = mkdtempSync(join(folder, 'gatehouse-counters-'))
+  let fd: number | undefined
+  try {
+    fd = openSync(join(own, 'counters'), 'wx+', 0o600)
+    // A disk with some room left takes a part.
+    const zeros = Buffer.alloc(size)
+    for (let at = 0; at < size;) at += writeSync(fd, zeros, at, size - at, at)
+    return fd
+  } catch (error) {
+    if (fd !== undefined) closeSync(fd)
+    throw error
+  } finally {
+    rmSync(own, { recursive: true, force: true })
   }
 }
 
