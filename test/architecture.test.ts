@@ -28,6 +28,7 @@ const BASE = [
 const MAY_IMPORT: Record<string, readonly string[]> = {
   'result.ts': [],
   'errors.ts': [],
+  'pem.ts': ['errors'],
   'logger.ts': [],
   'log-limit.ts': [],
   'tracing.ts': [],
@@ -49,7 +50,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   probes: [],
   'oauth/relay': ['oauth', 'ir', 'result'],
   http2: ['errors'],
-  grpc: ['http2', 'result', 'errors', 'logger', 'log-limit'],
+  grpc: ['http2', 'pem', 'result', 'errors', 'logger', 'log-limit'],
   remote: ['byte-collector', 'addresses', 'ir', 'ending', 'result', 'errors', 'logger', 'tracing'],
 
   'llm/text': ['json', 'ir', 'turns', 'utf8'],
@@ -67,7 +68,15 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     ...['resources/decode', 'resources/kinds', 'incremental', 'ir', 'turns', ...BASE],
   ],
 
-  'gatewayapi/world': ['resources/kinds', 'addresses', 'incremental', 'ir', 'turns', 'result'],
+  'gatewayapi/world': [
+    'resources/kinds',
+    'addresses',
+    'incremental',
+    'ir',
+    'pem',
+    'turns',
+    'result',
+  ],
   'gatewayapi/listeners': [
     ...['gatewayapi/world', 'resources/kinds', 'addresses', 'incremental', 'ir', 'result'],
   ],
@@ -224,7 +233,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'app/cluster': [
     ...['app/pipeline', 'app/outbound', 'settings', 'controller', 'provision', 'export'],
     ...['gatewayapi/status', 'gatewayapi/routes', 'gatewayapi/world', 'resources/kubernetes'],
-    ...['resources/decode', 'resources/kinds', 'probes', 'incremental', 'ir', ...BASE],
+    ...['resources/decode', 'resources/kinds', 'probes', 'incremental', 'ir', 'pem', ...BASE],
   ],
   'app/report': [
     ...['app/cluster', 'app/pipeline', 'app/servers', 'admin', 'settings', 'snapshot', 'explain'],

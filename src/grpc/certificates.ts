@@ -1,11 +1,11 @@
 // Reads the certificate files of a TLS server and follows their changes: new connections get the latest ones.
 
-import { X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { SecureContextOptions } from 'node:tls'
 import { createSecureContext } from 'node:tls'
 import { errorText } from '../errors.js'
 import type { Logger } from '../logger.js'
+import { certificatesIn } from '../pem.js'
 
 /** Paths of PEM files. With clientCa, only clients with a certificate signed by it may connect. */
 export interface TlsFiles {
@@ -94,8 +94,11 @@ async function readPems(files: TlsFiles): Promise<Pems> {
     `${files.key} is not the private key of ${files.cert}`,
   )
   if (clientCa === undefined) return { cert, key }
-  // createSecureContext() accepts anything as authorities, and then trusts none.
-  expectUsable(() => new X509Certificate(clientCa), `${files.clientCa} is not a certificate in PEM`)
+  // createSecureContext() accepts anything as authorities, and trusts those before the first that it cannot parse.
+  expectUsable(
+    () => certificatesIn(clientCa.toString('latin1')),
+    `${files.clientCa} is not a certificate in PEM`,
+  )
   return { cert, key, clientCa }
 }
 

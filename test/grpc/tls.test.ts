@@ -204,6 +204,11 @@ describe('TLS', () => {
     await expect(startWith({ key: bad })).rejects.toThrow(`${bad} is not a private key in PEM`)
     const trusted = { ...(await install(localhost)), clientCa: bad }
     await expect(startWith(trusted)).rejects.toThrow(`${bad} is not a certificate in PEM`)
+    // The second authority would not be trusted, and nothing would say so.
+    const bundle = await file('bundle.pem', `${localhost.cert}${other.cert.slice(0, -40)}`)
+    await expect(startWith({ ...trusted, clientCa: bundle })).rejects.toThrow(
+      `${bundle} is not a certificate in PEM: certificate 2: `,
+    )
   })
 
   test('speaks nothing older than TLS 1.2', async () => {

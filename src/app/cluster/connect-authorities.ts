@@ -1,9 +1,9 @@
 // Follows the file of --connect-ca: the authorities by which created Envoys check Gatehouse's certificate.
 
-import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { errorText } from '../../errors.js'
+import { certificatesIn } from '../../pem.js'
 
 /** The authorities as last read. */
 export interface ConnectAuthorities {
@@ -53,7 +53,7 @@ export function followAuthorities(
 function usable(file: string, read: () => string): string {
   try {
     const text = read()
-    new X509Certificate(text)
+    certificatesIn(text)
     return text
   } catch (error) {
     throw new Error(`--connect-ca ${file} is not a certificate in PEM: ${errorText(error)}`, {

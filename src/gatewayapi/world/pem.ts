@@ -1,9 +1,7 @@
 // Checks whether Envoy can load a user's PEM texts; it would NACK the whole listener or cluster for a bad one.
 
-import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
-
-const BEGIN = '-----BEGIN CERTIFICATE-----'
-const END = '-----END CERTIFICATE-----'
+import { createPrivateKey, type KeyObject, type X509Certificate } from 'node:crypto'
+import { certificatesIn } from '../../pem.js'
 
 /** Whether the text has at least one certificate and all of them can be parsed. */
 export const isCertificates = (pem: string): boolean => parseCertificates(pem) !== undefined
@@ -17,24 +15,10 @@ export function isServerPair(certificateChain: string, privateKey: string): bool
 
 function parseCertificates(pem: string): readonly X509Certificate[] | undefined {
   try {
-    const certificates = blocksIn(pem).map((block) => new X509Certificate(block))
-    return certificates.length > 0 ? certificates : undefined
+    return certificatesIn(pem)
   } catch {
     return undefined
   }
-}
-
-/** Searches in linear time: in a text of many beginnings a regular expression would look for the end from each. */
-function blocksIn(pem: string): readonly string[] {
-  const blocks: string[] = []
-  for (let from = pem.indexOf(BEGIN); from !== -1;) {
-    const end = pem.indexOf(END, from)
-    if (end === -1) break
-    const to = end + END.length
-    blocks.push(pem.slice(from, to))
-    from = pem.indexOf(BEGIN, to)
-  }
-  return blocks
 }
 
 function parsePrivateKey(pem: string): KeyObject | undefined {

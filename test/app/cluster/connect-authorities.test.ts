@@ -45,6 +45,16 @@ test('what is no certificate is a warning that names the file, and the last auth
   await eventually(() => expect(followed.current()).toBe(second))
 })
 
+test.each([
+  ['cannot be parsed', '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n'],
+  ['breaks off', second.slice(0, -40)],
+])('a bundle whose second authority %s is a warning that says which', async (_, bad) => {
+  const { followed, warnings, replace } = await follow()
+  await replace(`${first}${bad}`)
+  await eventually(() => expect(warnings.join()).toContain('certificate 2: '))
+  expect(followed.current()).toBe(first)
+})
+
 test('a file that cannot be used at the start is an error', async () => {
   const deps = { onChange: () => undefined, onWarning: () => undefined }
   const file = join(await temporaryFolder(), 'ca.crt')
