@@ -2,6 +2,7 @@
 // what Gatehouse leaves alone.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { PROVISION_FEATURES } from '../../src/gatewayapi/status/supported-features.js'
 import { type AnyObject, ApiError } from '../../testing/api-call.js'
 import { type ApiServer, startApiServer } from '../../testing/api-server.js'
 import { eventually } from '../../testing/eventually.js'
@@ -208,6 +209,15 @@ describe('a Gateway of the class', () => {
   test('loses its objects when it is deleted', async () => {
     await api.delete(inNamespace('shop', gateway([8081])))
     await nothingIn('shop')
+  })
+})
+
+test('the GatewayClass claims no features that need private keys, which Envoys get over TLS alone', async () => {
+  await eventually(async () => {
+    const { status } = await api.get(GATEWAY_API, 'GatewayClass', 'gatehouse')
+    expect(status).toMatchObject({
+      supportedFeatures: PROVISION_FEATURES.map((name) => ({ name })),
+    })
   })
 })
 

@@ -1,5 +1,9 @@
 // Runs the controllers that apply objects to the cluster, as far as the settings ask for them.
 
+import {
+  PROVISION_FEATURES,
+  PROVISION_TLS_FEATURES,
+} from '../../gatewayapi/status/supported-features.js'
 import type { EnvoyTokens } from '../../provision/envoy-tokens.js'
 import type { Settings } from '../../settings.js'
 import type { PipelineState } from '../pipeline/pipeline.js'
@@ -37,12 +41,14 @@ export function startControllers(
 ): ClusterControllers {
   const mesh = startMeshController(settings, { ...deps, onEnforced: onChange })
   const provisioner = startProvisioner(settings, { ...deps, onChange })
+  const supportedFeatures = featuresOf(settings)
   return {
     ...(mesh && { mesh }),
     ...(provisioner?.tokens && { tokens: provisioner.tokens }),
     findings: () => ({
       enforced: mesh?.enforced(),
       provisionProblem: provisioner && ((gateway) => provisioner.problemOf(gateway)),
+      supportedFeatures,
     }),
     onRun: (state) => {
       mesh?.onRun(state)
@@ -57,4 +63,10 @@ export function startControllers(
       await provisioner?.close()
     },
   }
+}
+
+/** Returns the features of the Gateway API that the Envoys have which Gatehouse creates; undefined: it creates none. */
+function featuresOf({ provision, connectCa }: Settings): readonly string[] | undefined {
+  if (!provision) return undefined
+  return connectCa === undefined ? PROVISION_FEATURES : PROVISION_TLS_FEATURES
 }

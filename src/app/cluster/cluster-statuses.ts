@@ -2,10 +2,7 @@
 
 import type { Enforcement } from '../../controller/enforcement.js'
 import type { AttachedRoutes } from '../../gatewayapi/routes/route-chunks.js'
-import {
-  PROVISION_FEATURES,
-  SUPPORTED_FEATURES,
-} from '../../gatewayapi/status/supported-features.js'
+import { SUPPORTED_FEATURES } from '../../gatewayapi/status/supported-features.js'
 import { keyIn, ownerKey } from '../../gatewayapi/world/world.js'
 import { briefMemo, memo } from '../../incremental/memo.js'
 import {
@@ -27,6 +24,8 @@ export interface ControllerFindings {
   readonly enforced?: ReadonlyMap<string, Enforcement> | undefined
   /** Returns why the Envoys of a Gateway that Gatehouse creates do not serve it; absent: it creates none. */
   readonly provisionProblem?: ((gateway: GatewayName) => ProvisionProblem | undefined) | undefined
+  /** Features of the Gateway API that the Envoys of Gateways have, sorted; absent: those of Envoys that users deploy. */
+  readonly supportedFeatures?: readonly string[] | undefined
 }
 
 /** Returns nothing until every kind has been read: a reference to an object still unread would look broken. */
@@ -40,29 +39,22 @@ export function createClusterStatuses(): ClusterStatuses {
   const enforcedStatus = memo((enforcement: Enforcement) =>
     briefMemo((status: ResourceStatus) => withEnforcement(status, enforcement)),
   )
-  const withFeatures = createFeatureStatus(SUPPORTED_FEATURES)
-  const withProvisionFeatures = createFeatureStatus(PROVISION_FEATURES)
-  return (state, findings = {}) =>
-    statusesOf(state, findings, { enforcedStatus, withFeatures, withProvisionFeatures })
+  const featureStatus = memo((supportedFeatures: readonly string[]) =>
+    memo((gatewayClass: ResourceStatus) => ({ ...gatewayClass, supportedFeatures })),
+  )
+  return (state, findings = {}) => statusesOf(state, findings, { enforcedStatus, featureStatus })
 }
-
-type FeatureStatus = (gatewayClass: ResourceStatus) => ObjectStatus
-
-const createFeatureStatus = (
-  supportedFeatures: NonNullable<ObjectStatus['supportedFeatures']>,
-): FeatureStatus => memo((gatewayClass) => ({ ...gatewayClass, supportedFeatures }))
 
 /** Functions that return the same status for the same objects. */
 interface KeptStatuses {
   readonly enforcedStatus: (enforcement: Enforcement) => (status: ResourceStatus) => ObjectStatus
-  readonly withFeatures: FeatureStatus
-  readonly withProvisionFeatures: FeatureStatus
+  readonly featureStatus: (features: readonly string[]) => (status: ResourceStatus) => ObjectStatus
 }
 
 function statusesOf(
   { translation, provider }: PipelineState,
-  { enforced, provisionProblem }: ControllerFindings,
-  { enforcedStatus, withFeatures, withProvisionFeatures }: KeptStatuses,
+  { enforced, provisionProblem, supportedFeatures = SUPPORTED_FEATURES }: ControllerFindings,
+  { enforcedStatus, featureStatus }: KeptStatuses,
 ): readonly ObjectStatus[] {
   if (provider?.complete !== true || translation === undefined) return []
   const broken = brokenObjects(provider.problems)
@@ -73,8 +65,7 @@ function statusesOf(
     if (status.kind === 'Gateway')
       return withRoutes(withProvision(now, provisionProblem?.(status)), translation.attachedRoutes)
     if (status.kind === 'ListenerSet') return withRoutes(now, translation.attachedRoutes)
-    if (status.kind === 'GatewayClass')
-      return provisionProblem === undefined ? withFeatures(now) : withProvisionFeatures(now)
+    if (status.kind === 'GatewayClass') return featureStatus(supportedFeatures)(now)
     const enforcement = enforced?.get(keyIn(status.namespace, status.name))
     const isPolicy = status.kind === 'ProxyPolicy' && enforcement !== undefined
     return isPolicy ? enforcedStatus(enforcement)(now) : now

@@ -47,16 +47,33 @@ export const SUPPORTED_FEATURES: readonly string[] = [
   'ReferenceGrant',
 ]
 
-/** Features that the Envoys which Gatehouse creates lack: they serve HTTPS only with TLS, and have the addresses that their Service gets. */
-const NOT_PROVISIONED: ReadonlySet<string> = new Set([
+/** A feature that no Envoy created by Gatehouse has: its addresses are those that its Service gets. */
+const NOT_PROVISIONED = 'GatewayStaticAddresses'
+
+/**
+ * Features whose tests use HTTPS listeners or private keys. Envoys that Gatehouse creates get these only if they reach
+ * Gatehouse over TLS.
+ */
+const WITH_KEYS: ReadonlySet<string> = new Set([
+  'BackendTLSPolicy',
+  'BackendTLSPolicySANValidation',
+  'GatewayBackendClientCertificate',
   'GatewayFrontendClientCertificateValidation',
   'GatewayFrontendClientCertificateValidationInsecureFallback',
   'GatewayHTTPSListenerDetectMisdirectedRequests',
-  'GatewayStaticAddresses',
+  'HTTPRoutePortRedirect',
 ])
 
-/** Names of the features, sorted, if Gatehouse creates the Envoys: `spec.infrastructure` is then in force. */
-export const PROVISION_FEATURES: readonly string[] = [
-  ...SUPPORTED_FEATURES.filter((feature) => !NOT_PROVISIONED.has(feature)),
+/**
+ * Names of the features, sorted, if Gatehouse creates the Envoys and they reach it over TLS: `spec.infrastructure` is in
+ * force (npm run test:cluster -- gateway-api).
+ */
+export const PROVISION_TLS_FEATURES: readonly string[] = [
+  ...SUPPORTED_FEATURES.filter((feature) => feature !== NOT_PROVISIONED),
   'GatewayInfrastructure',
 ].sort()
+
+/** Names of the features, sorted, if Gatehouse creates the Envoys and they reach it without TLS. */
+export const PROVISION_FEATURES: readonly string[] = PROVISION_TLS_FEATURES.filter(
+  (feature) => !WITH_KEYS.has(feature),
+)

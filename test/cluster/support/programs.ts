@@ -94,6 +94,8 @@ function startApiServer(): void {
     ...[`--advertise-address=${NODE_ADDRESS}`, `--service-cluster-ip-range=${SERVICES}`],
     ...[`--cert-dir=${file('certificates')}`, `--token-auth-file=${file('tokens.csv')}`],
     ...['--authorization-mode=RBAC', '--service-account-issuer=https://kubernetes.default.svc'],
+    // Names of nodes have no addresses here; logs of pods come from the kubelet.
+    '--kubelet-preferred-address-types=InternalIP',
     `--service-account-key-file=${file('accounts.key')}`,
     `--service-account-signing-key-file=${file('accounts.key')}`,
   ])
