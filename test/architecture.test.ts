@@ -237,7 +237,15 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   'app/report': [
     ...['app/cluster', 'app/pipeline', 'app/servers', 'admin', 'settings', 'snapshot', 'explain'],
-    ...['xds/translator', 'resources/decode', 'resources/kinds', 'remote', 'incremental', 'ir'],
+    ...[
+      'xds/translator',
+      'provision',
+      'resources/decode',
+      'resources/kinds',
+      'remote',
+      'incremental',
+      'ir',
+    ],
     ...['turns', ...BASE],
   ],
   'app/run': ['app/servers', 'settings', 'envoy', 'xds/bootstrap', 'xds/translator', ...BASE],

@@ -1,6 +1,6 @@
 // Gauges of the state in force: resources, policies, open routes, Envoys and key sets, read at every scrape.
 
-import { Gauge, type Registry } from 'prom-client'
+import { Counter, Gauge, type Registry } from 'prom-client'
 
 /** Number of resources of a kind that are accepted, or that are not. */
 export interface KindCount {
@@ -43,6 +43,8 @@ export interface StateSource {
   enforced?(): readonly boolean[]
   /** Returns the number of connected Envoys by version. */
   envoys(): ReadonlyMap<string, number>
+  /** Returns how many calls were refused for want of an Envoy's token so far, by reason; absent: no token is expected. */
+  tokenRefusals?(): Readonly<Record<string, number>>
   keySets(): readonly KeySetState[]
 }
 
@@ -62,6 +64,7 @@ export function createStateGauges(registers: Registry[]): (source: StateSource) 
   const read: Read = () => source
   registerResources(registers, read)
   registerEnvoys(registers, read)
+  registerTokens(registers, read)
   registerKeySets(registers, read)
   return (given) => {
     source = given
@@ -134,6 +137,21 @@ function registerEnvoys(registers: Registry[], read: Read): void {
         seen.add(version)
         this.inc({ version }, count)
       }
+    },
+  })
+}
+
+/** Each reason always has a series, for alerts to see 0 instead of no data. */
+function registerTokens(registers: Registry[], read: Read): void {
+  new Counter({
+    name: 'gatehouse_envoy_tokens_refused_total',
+    help: 'Calls of the gRPC address that were refused, as they had no confirmed token of an Envoy and no client certificate.',
+    labelNames: ['reason'] as const,
+    registers,
+    collect() {
+      this.reset()
+      for (const [reason, count] of Object.entries(read().tokenRefusals?.() ?? {}))
+        this.inc({ reason }, count)
     },
   })
 }

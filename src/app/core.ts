@@ -105,7 +105,7 @@ export function createCore(settings: Settings, deps: CoreDeps): Core {
     onFailure: () => metrics.translationFailed(),
     onRun: reportRuns(settings, deps, () => ({ publisher, remote, report })),
   })
-  metrics.state(createStateSource({ pipeline, report, envoys, remote, mesh: deps.mesh }))
+  metrics.state(createStateSource({ pipeline, report, envoys, remote, mesh: deps.mesh, tokens }))
   const obstacles = (): readonly string[] => unpublished(pipeline.state(), publisher.current())
   const onRefused = (): void => metrics.budgetReached('connections')
   const late = (): readonly string[] => workers?.obstacles() ?? NONE

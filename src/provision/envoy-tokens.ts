@@ -6,10 +6,11 @@ import { errorText } from '../errors.js'
 import type { Authenticator } from '../grpc/authenticated.js'
 import type { Peer } from '../grpc/peer.js'
 import type { Call } from '../grpc/service.js'
-import { GrpcError, Status } from '../grpc/status.js'
+import { Status } from '../grpc/status.js'
 import { ENVOY_TOKEN_HEADER } from '../ir/names.js'
 import { ReviewBudget } from './review-budget.js'
 import { readTokenClaims } from './token-claims.js'
+import { noRefusals, TokenRefusal, type TokenRefusals } from './token-refusal.js'
 
 /** What the tokens are checked with. */
 export interface EnvoyTokensOptions {
@@ -39,6 +40,8 @@ interface Known {
   isRevoked: boolean
 }
 
+type Claims = Pick<Known, 'account' | 'user' | 'expires'>
+
 /** How long a review counts, in milliseconds. */
 const REVIEW_EVERY = 300_000
 /** How long calls wait for a review, in milliseconds. */
@@ -57,6 +60,7 @@ export class EnvoyTokens implements Authenticator {
   readonly #reviews = new Map<string, Promise<Known>>()
   /** The token that a connection has proved. Its calls repeat it. */
   readonly #peers = new WeakMap<Peer, { readonly token: string; readonly known: Known }>()
+  readonly #refusals = noRefusals()
 
   constructor(options: EnvoyTokensOptions) {
     this.#options = options
@@ -65,16 +69,29 @@ export class EnvoyTokens implements Authenticator {
 
   /** Admits peers with a client certificate, and calls with the token of an Envoy of a Gateway. */
   admit(call: Call): Promise<void> | undefined {
+    return this.#admit(call)?.catch((error: unknown) => {
+      if (error instanceof TokenRefusal) this.#refusals[error.reason] += 1
+      throw error
+    })
+  }
+
+  /** Returns how many calls were refused so far, by reason. */
+  refusals(): TokenRefusals {
+    return this.#refusals
+  }
+
+  #admit(call: Call): Promise<void> | undefined {
     const { peer } = call
     if (peer.hasCertificate || peer.type === 'unix') return undefined
     const token = tokenOf(call)
-    if (token === undefined) return refuse('expected a client certificate or a token')
+    if (token === undefined) return refuse('none', 'expected a client certificate or a token')
     const proved = this.#peers.get(peer)
     const known = proved?.token === token ? proved.known : this.#find(token)
     if (known === undefined || !this.#isValid(known)) return this.#review(peer, token)
+    if (this.#gateway(known.account) === undefined) return denied(known.account)
     if (proved?.known !== known) this.#peers.set(peer, { token, known })
     this.#reviewAgain(token, known)
-    return this.#gateway(known.account) === undefined ? denied(known.account) : undefined
+    return undefined
   }
 
   /** Whether the peer has proved to be an Envoy of a Gateway. */
@@ -110,44 +127,49 @@ export class EnvoyTokens implements Authenticator {
     this.#peers.set(peer, { token, known })
   }
 
-  /** Rejects without asking the API server where the token itself shows that it is not one of an Envoy. */
+  /**
+   * Rejects without asking the API server where the token itself shows that it is not one for Gatehouse. What it says
+   * of its account is not looked up before the review: the answer would tell anyone which Gateways there are.
+   */
   #reviewOnce(token: string, address: string): Promise<Known> {
     const digest = digestOf(token)
     const running = this.#reviews.get(digest)
     if (running !== undefined) return running
     const { audience, now, gatewayOf } = this.#options
     const claims = readTokenClaims(token)
-    if (claims === undefined) return refuse('expected the token of a service account')
+    if (claims === undefined) return refuse('unusable', 'expected the token of a service account')
     if (!claims.audiences.includes(audience))
-      return refuse(`expected a token with the audience ${audience}`)
-    if (claims.expires <= now()) return refuse('the token has expired')
-    if (gatewayOf() === undefined) return unavailable('the Gateways are not known yet')
-    if (this.#gateway(claims.account) === undefined) return denied(claims.account)
-    if (this.#reviews.size >= MAX_REVIEWS) return unavailable('too many tokens are reviewed')
+      return refuse('unusable', `expected a token with the audience ${audience}`)
+    if (claims.expires <= now()) return refuse('unusable', 'the token has expired')
+    if (gatewayOf() === undefined) return unavailable('no-answer', 'the Gateways are not known yet')
+    if (this.#reviews.size >= MAX_REVIEWS)
+      return unavailable('limit', 'too many tokens are reviewed')
     if (!this.#budget.take(address))
-      return unavailable('too many tokens from this address were refused')
+      return unavailable('limit', 'too many tokens from this address were refused')
     const review = this.#ask(token, claims, address).finally(() => this.#reviews.delete(digest))
     this.#reviews.set(digest, review)
     return review
   }
 
-  async #ask(
-    token: string,
-    claims: Pick<Known, 'account' | 'user' | 'expires'>,
-    address: string,
-  ): Promise<Known> {
+  async #ask(token: string, claims: Claims, address: string): Promise<Known> {
     const user = await this.#answer(token).catch((error: unknown) => {
       this.#budget.giveBack(address)
       this.#options.onWarning(`the token of an Envoy cannot be reviewed: ${errorText(error)}`)
-      throw new GrpcError(Status.UNAVAILABLE, 'the token cannot be reviewed')
+      return unavailable('no-answer', 'the token cannot be reviewed')
     })
     if (user !== claims.user) {
       const { account } = claims
       this.#options.onWarning(`a token for the service account ${account} was refused`)
-      throw new GrpcError(Status.UNAUTHENTICATED, 'the API server refused the token')
+      return refuse('refused', 'the API server refused the token')
     }
+    const known = this.#remember(token, claims)
+    // Not given back: anyone can have tokens of accounts that are no Envoy's.
+    if (this.#gateway(known.account) === undefined) return denied(known.account)
     this.#budget.giveBack(address)
-    const { account, expires } = claims
+    return known
+  }
+
+  #remember(token: string, { account, user, expires }: Claims): Known {
     const reviewed = this.#options.now()
     const known = { account, user, expires, reviewed, isReviewed: false, isRevoked: false }
     this.#known.set(digestOf(token), known)
@@ -202,15 +224,16 @@ function tokenOf(call: Call): string | undefined {
 
 const digestOf = (token: string): string => hash('sha256', token)
 
-const refuse = (details: string): Promise<never> =>
-  Promise.reject(new GrpcError(Status.UNAUTHENTICATED, details))
+const refuse = (reason: 'none' | 'unusable' | 'refused', details: string): Promise<never> =>
+  Promise.reject(new TokenRefusal(reason, Status.UNAUTHENTICATED, details))
 
-const unavailable = (details: string): Promise<never> =>
-  Promise.reject(new GrpcError(Status.UNAVAILABLE, details))
+const unavailable = (reason: 'limit' | 'no-answer', details: string): Promise<never> =>
+  Promise.reject(new TokenRefusal(reason, Status.UNAVAILABLE, details))
 
 const denied = (account: string): Promise<never> =>
   Promise.reject(
-    new GrpcError(
+    new TokenRefusal(
+      'no-gateway',
       Status.PERMISSION_DENIED,
       `no Gateway has Envoys of the service account ${account}`,
     ),

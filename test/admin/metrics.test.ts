@@ -115,6 +115,18 @@ test('an Envoy that goes leaves its version at 0, and versions that are made up 
   expect(lines).toContain('gatehouse_envoys{version="unknown"} 982')
 })
 
+test('refused tokens of Envoys are counted by reason where tokens are expected', async () => {
+  const metrics = createMetrics()
+  const name = 'gatehouse_envoy_tokens_refused_total'
+  expect(await seriesOf(metrics, name)).toEqual([])
+  metrics.state(stateWith({ tokenRefusals: () => ({ none: 2, limit: 0 }) }))
+  for (let scrape = 0; scrape < 2; scrape++)
+    expect(await seriesOf(metrics, name)).toEqual([
+      `${name}{reason="none"} 2`,
+      `${name}{reason="limit"} 0`,
+    ])
+})
+
 test('key sets are counted by state, and those that were fetched have the time of it', async () => {
   const metrics = createMetrics()
   const fresh = { url: 'https://idp/keys?secret=1', hasKeys: true, isFailing: false, fetchedAt: 9 }

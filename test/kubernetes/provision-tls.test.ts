@@ -11,6 +11,7 @@ import { create } from '@bufbuild/protobuf'
 import { Client, credentials, Metadata, status } from '@grpc/grpc-js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { EnvoyChild } from '../../src/envoy/child.js'
+import { PROVISION_TLS_FEATURES } from '../../src/gatewayapi/status/supported-features.js'
 import { CheckRequestSchema } from '../../src/grpc/generated/envoy/service/auth/v3/external_auth_pb.js'
 import { DeltaDiscoveryRequestSchema } from '../../src/grpc/generated/envoy/service/discovery/v3/discovery_pb.js'
 import { HealthCheckRequestSchema } from '../../src/grpc/generated/grpc/health/v1/health_pb.js'
@@ -232,11 +233,36 @@ describe('nobody is served', () => {
       async () => (await tokenFor(api, account('alice'), AUDIENCE)).replace(/[^.]+$/, 'AAAA'),
       ...([status.UNAUTHENTICATED, 'the API server refused the token'] as const),
     ],
+    [
+      'with one that nobody signed, for the account of no Envoy',
+      async () => (await tokenFor(api, account('mallory'), AUDIENCE)).replace(/[^.]+$/, 'AAAA'),
+      ...([status.UNAUTHENTICATED, 'the API server refused the token'] as const),
+    ],
   ]
 
   test.each(rows)('%s', async (_how, token, code, details) => {
     expect(await ask('alice/gw', LISTENER_TYPE, await token())).toMatchObject({ code, details })
     expect(await callOnce('check', await token())).toEqual({ code, details })
+  })
+})
+
+test('refused calls are counted by reason', async () => {
+  await callOnce('check')
+  const lines = (await replica.metrics()).split('\n')
+  const refused = lines.filter((line) => line.startsWith('gatehouse_envoy_tokens_refused_total{'))
+  expect(refused).toHaveLength(6)
+  const none = refused.find((line) => line.includes('reason="none"')) ?? ''
+  expect(Number(none.split(' ')[1])).toBeGreaterThan(0)
+})
+
+test('the GatewayClass claims the features of HTTPS listeners', async () => {
+  const { status: found } = await api.get(
+    'gateway.networking.k8s.io/v1',
+    'GatewayClass',
+    'gatehouse',
+  )
+  expect(found).toMatchObject({
+    supportedFeatures: PROVISION_TLS_FEATURES.map((name) => ({ name })),
   })
 })
 

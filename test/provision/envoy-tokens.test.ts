@@ -97,11 +97,60 @@ test.each<[string, readonly string[], string]>([
   ['another audience', [sent({ aud: ['api'] })], 'UNAUTHENTICATED'],
   ['no expiry', [sent({ exp: undefined })], 'UNAUTHENTICATED'],
   ['an expired one', [sent({ exp: 1 })], 'UNAUTHENTICATED'],
-  ['another account', [sent({ sub: 'system:serviceaccount:shop:default' })], 'PERMISSION_DENIED'],
 ])('the API server is not asked about a header that shows it: %s', async (_, values, status) => {
   const review = vi.fn<Review>(() => Promise.resolve(USER))
   expect(await outcome(tokensWith(review), callOf(tcp(), ...values))).toBe(status)
   expect(review).not.toHaveBeenCalled()
+})
+
+test('a made-up token has the same answers, whether or not a Gateway has Envoys of its account', async () => {
+  const answersFor = async (sub: string): Promise<readonly string[]> => {
+    const review = vi.fn<Review>(() => Promise.resolve(undefined))
+    const tokens = tokensWith(review)
+    const answers: string[] = []
+    for (let jti = 0; jti < 10; jti++)
+      answers.push(await outcome(tokens, callOf(tcp(), sent({ sub, jti }))))
+    expect(review).toHaveBeenCalledTimes(8)
+    expect(tokens.refusals()).toMatchObject({ refused: 8, limit: 2, 'no-gateway': 0 })
+    return answers
+  }
+  const answers = await answersFor(USER)
+  expect(new Set(answers)).toEqual(new Set(['UNAUTHENTICATED', 'UNAVAILABLE']))
+  expect(await answersFor('system:serviceaccount:shop:default')).toEqual(answers)
+})
+
+test('the token of a pod that is no Envoy is refused once reviewed, and reviewed once', async () => {
+  const sub = 'system:serviceaccount:shop:default'
+  const review = vi.fn<Review>(() => Promise.resolve(sub))
+  const tokens = tokensWith(review)
+  const [peer, header] = [tcp(), sent({ sub })]
+  for (let call = 0; call < 3; call++)
+    expect(await outcome(tokens, callOf(peer, header))).toBe('PERMISSION_DENIED')
+  expect(review).toHaveBeenCalledTimes(1)
+  expect([tokens.isEnvoy(peer), tokens.gatewayOf(peer)]).toEqual([false, undefined])
+  expect(tokens.refusals()).toMatchObject({ 'no-gateway': 3 })
+  // Its Gateway was created a moment later.
+  gateways?.set('shop/default', 'shop/new')
+  expect(await outcome(tokens, callOf(peer, header))).toBe('OK')
+  expect(tokens.gatewayOf(peer)).toBe('shop/new')
+})
+
+test('tokens of pods that are no Envoys cost 8 reviews a minute', async () => {
+  const sub = 'system:serviceaccount:shop:default'
+  const review = vi.fn<Review>(() => Promise.resolve(sub))
+  const tokens = tokensWith(review)
+  for (let jti = 0; jti < 20; jti++) await outcome(tokens, callOf(tcp(), sent({ sub, jti })))
+  expect(review).toHaveBeenCalledTimes(8)
+})
+
+test('refused calls are counted by reason', async () => {
+  const tokens = tokensWith(() => Promise.reject(new Error('HTTP 503')))
+  const headers = [[], ['a.e30.c'], [sent({ aud: ['api'] })], [sent({ exp: 1 })], [sent()]]
+  for (const values of headers) await outcome(tokens, callOf(tcp(), ...values))
+  expect(tokens.refusals()).toEqual({
+    ...{ none: 1, unusable: 3, 'no-answer': 1 },
+    ...{ refused: 0, 'no-gateway': 0, limit: 0 },
+  })
 })
 
 test.each<[string, Review, string]>([

@@ -9,6 +9,7 @@ import {
 } from '../../admin/status-report.js'
 import { memo } from '../../incremental/memo.js'
 import type { RemoteState, WantedDocument } from '../../ir/remote-target.js'
+import type { EnvoyTokens } from '../../provision/envoy-tokens.js'
 import type { RemoteStore } from '../../remote/remote-store.js'
 import type { Envoys } from '../../snapshot/envoys.js'
 import type { RunningController } from '../cluster/mesh-controller.js'
@@ -22,6 +23,8 @@ export interface StateParts {
   readonly envoys: Envoys
   readonly remote: Pick<RemoteStore, 'state'>
   readonly mesh?: MeshParts | undefined
+  /** Knows Envoys by their tokens; absent: no client needs one. */
+  readonly tokens?: Pick<EnvoyTokens, 'refusals'> | undefined
 }
 
 /** What others need of the controller of a mesh. */
@@ -29,7 +32,7 @@ export type MeshParts = Pick<RunningController, 'probes' | 'followSecret' | 'enf
 
 /** Creates the source of the gauges. */
 export function createStateSource(parts: StateParts): StateSource {
-  const { pipeline, report, envoys, remote, mesh } = parts
+  const { pipeline, report, envoys, remote, mesh, tokens } = parts
   const countsOf = memo((resources: readonly ReportedResource[]) => ({
     resources: countResources(resources),
     policies: countPolicies(resources),
@@ -42,6 +45,7 @@ export function createStateSource(parts: StateParts): StateSource {
     enforced: () => [...(mesh?.enforced().values() ?? [])].map(({ isEnforced }) => isEnforced),
     openRoutes: () => counts().openRoutes,
     envoys: () => envoys.versions(),
+    ...(tokens && { tokenRefusals: () => tokens.refusals() }),
     keySets: () => keySetStates(pipeline.state().translation?.wanted ?? [], remote.state()),
   }
 }
