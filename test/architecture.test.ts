@@ -69,13 +69,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
 
   'gatewayapi/world': [
-    'resources/kinds',
-    'addresses',
-    'incremental',
-    'ir',
-    'pem',
-    'turns',
-    'result',
+    ...['resources/kinds', 'addresses', 'incremental', 'ir', 'pem', 'turns', 'result'],
   ],
   'gatewayapi/listeners': [
     ...['gatewayapi/world', 'resources/kinds', 'addresses', 'incremental', 'ir', 'result'],
@@ -160,15 +154,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'extproc/webhook': [
     'extproc/stream',
     'incremental',
-    'mcp',
-    'llm/text',
-    'json',
-    'ir',
-    'cel',
-    'remote',
-    'ending',
-    'turns',
-    ...BASE,
+    ...['mcp', 'llm/text', 'json', 'ir', 'cel', 'remote', 'ending', 'turns', ...BASE],
   ],
   'extproc/streamed': [
     ...['extproc/webhook', 'extproc/stream', 'extproc/encodings'],
@@ -237,16 +223,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   'app/report': [
     ...['app/cluster', 'app/pipeline', 'app/servers', 'admin', 'settings', 'snapshot', 'explain'],
-    ...[
-      'xds/translator',
-      'provision',
-      'resources/decode',
-      'resources/kinds',
-      'remote',
-      'incremental',
-      'ir',
-    ],
-    ...['turns', ...BASE],
+    ...['xds/translator', 'resources/decode', 'resources/kinds', 'remote', 'incremental', 'ir'],
+    ...['provision', 'turns', ...BASE],
   ],
   'app/run': ['app/servers', 'settings', 'envoy', 'xds/bootstrap', 'xds/translator', ...BASE],
   app: ['*'],
