@@ -55,6 +55,9 @@ const apiServer = () => asset('kube-apiserver') ?? built('kube-apiserver', '.')
 export const controllerManager = () =>
   asset('kube-controller-manager') ?? built('kube-controller-manager', './controller-manager')
 
+/** Returns the path of kubectl: one on PATH, or one built once. */
+export const kubectl = () => asset('kubectl') ?? built('kubectl', './kubectl')
+
 function built(name, part) {
   const folder = join(cacheFolder(), `${name}-${KUBERNETES}`)
   const program = join(folder, name)

@@ -6,7 +6,7 @@ import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { goProgram } from './go-program.mjs'
 import { findHelm } from './helm.mjs'
-import { goModule, runInCluster } from './kubernetes.mjs'
+import { goModule, kubectl, runInCluster } from './kubernetes.mjs'
 import { runScript } from './runtime.mjs'
 import { setup } from './setup.mjs'
 import { root } from './stale.mjs'
@@ -33,6 +33,7 @@ await runScript(async () => {
   const vitest = join(root, 'node_modules/vitest/vitest.mjs')
   return runInCluster([vitest, 'run', '--project', 'mesh', ...process.argv.slice(2)], {
     GATEHOUSE_TEST_HELM: findHelm(say),
+    GATEHOUSE_TEST_KUBECTL: kubectl(),
     GATEHOUSE_TEST_ENVOY_GATEWAY: built('envoy-gateway'),
     GATEHOUSE_TEST_ISTIOD: built('istiod'),
     GATEHOUSE_TEST_ENVOY_GATEWAY_DEFINITIONS: pathIn(

@@ -24,6 +24,10 @@ export function furtherDefinitions(variable: string): readonly object[] {
     .filter((object) => object.kind === 'CustomResourceDefinition' && !known.has(nameOf(object)))
 }
 
+/** Returns those of the Gateway API that the tests' API server has as well. */
+export const gatewayApiDefinitions = (): readonly object[] =>
+  definitions().filter((object) => nameOf(object).endsWith('.networking.k8s.io'))
+
 /** Removes lines of Helm, which switch a whole file on. */
 const withoutTemplates = (text: string): string => text.replaceAll(/^\{\{.*\}\}$/gm, '')
 

@@ -114,6 +114,7 @@ const configuration = (work: string, resource: object): object => ({
     },
   },
   logging: { level: { default: 'info' } },
+  envoyProxy: { provider: { type: 'Host', host: { envoyVersion: ENVOY_VERSION } } },
   extensionApis: { enableBackend: true },
 })
 

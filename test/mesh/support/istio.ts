@@ -118,6 +118,14 @@ export const edge = {
   },
 }
 
+/** The pod of the Gateway. */
+export const gatewayPod = {
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: 'edge-1', labels: { 'gateway.networking.k8s.io/gateway-name': 'edge' } },
+  spec: { containers: [{ name: 'envoy', image: 'envoy' }] },
+}
+
 /** The Gateway and its pod. */
 const GATEWAY: readonly object[] = [
   { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'istio-system' } },
@@ -129,16 +137,11 @@ const GATEWAY: readonly object[] = [
   },
   ...serviceTo('edge', PORT),
   edge,
-  {
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { name: 'edge-1', labels: { 'gateway.networking.k8s.io/gateway-name': 'edge' } },
-    spec: { containers: [{ name: 'envoy', image: 'envoy' }] },
-  },
+  gatewayPod,
 ]
 
 /** Reports the pod as running, which a kubelet would do. */
-const showPod = (api: ApiServer): Promise<unknown> =>
+export const showPod = (api: ApiServer): Promise<unknown> =>
   api.call('PATCH', '/api/v1/namespaces/default/pods/edge-1/status', {
     status: {
       phase: 'Running',
@@ -148,9 +151,13 @@ const showPod = (api: ApiServer): Promise<unknown> =>
     },
   })
 
-/** Reports the address of the Gateway's Service, which a load balancer's controller would do. */
-async function showAddress(api: ApiServer): Promise<void> {
-  const path = '/api/v1/namespaces/default/services/edge'
+/** Reports the address of a Gateway's Service, which a load balancer's controller would do. */
+export async function showAddress(
+  api: ApiServer,
+  service = 'edge',
+  namespace = 'default',
+): Promise<void> {
+  const path = `/api/v1/namespaces/${namespace}/services/${service}`
   await api.call('PATCH', path, { spec: { type: 'LoadBalancer' } })
   const status = { loadBalancer: { ingress: [{ ip: ADDRESS }] } }
   await api.call('PATCH', `${path}/status`, { status })
@@ -160,7 +167,8 @@ async function showAddress(api: ApiServer): Promise<void> {
 const XDS = '127.0.0.1:15010'
 const READY = '127.0.0.1:15080'
 
-async function startIstiod(api: ApiServer, folder: string, mesh: object) {
+/** Resolves when istiod is ready. It keeps its files in the folder. */
+export async function startIstiod(api: ApiServer, folder: string, mesh: object) {
   const config = join(folder, 'mesh.yaml')
   const log = join(folder, 'istiod.log')
   await writeFile(config, stringify({ ...MESH, ...mesh }))
@@ -221,8 +229,8 @@ const silent: Logger = {
   error: () => undefined,
 }
 
-/** The Envoy of the Gateway's pod, as istiod knows it. */
-const startGateway = (): Promise<EnvoyChild> =>
+/** Starts the Envoy of the Gateway's pod, as istiod knows it. */
+export const startGateway = (): Promise<EnvoyChild> =>
   startEnvoy({
     envoyPath: envoyPath(),
     logger: silent,
