@@ -107,7 +107,7 @@ test('a path that cannot be opened ends the start', async () => {
     flags: ['--decision-log-file', file],
     unready: true,
   })
-  await eventually(() => expect(own.child.exitCode).toBe(1))
+  expect(await own.ended()).toBe(1)
   expect(own.log()).toContain(`--decision-log-file: ${file} cannot be opened for appending: ENOENT`)
   await own.close()
 })

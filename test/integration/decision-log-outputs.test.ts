@@ -123,6 +123,6 @@ test('a reader that takes nothing holds up neither requests nor the end', async 
 test('with workers, which do not have them, other descriptors are an error', async () => {
   const flags = ['--decision-log-file', '/dev/fd/7', '--workers', '2']
   const stack = await start({ flags, unready: true })
-  await eventually(() => expect(stack.child.exitCode).toBe(1))
+  expect(await stack.ended()).toBe(1)
   expect(stack.log()).toContain('--decision-log-file: /dev/fd/7 is not open in workers; use a path')
 })

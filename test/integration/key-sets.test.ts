@@ -12,7 +12,7 @@ import {
   startKeySetStack,
   stranger,
 } from '../support/key-set-stack.js'
-import { keySet, newKey, signToken } from '../support/tokens.js'
+import { keySet, newKey, type SigningKey, signToken } from '../support/tokens.js'
 
 /** The ways in which a provider is broken. */
 const BROKEN = [
@@ -26,12 +26,24 @@ const BROKEN = [
   'slow',
 ] as const
 
+/** How long a check waits for keys; timers may be a little early. */
+const MOST_WAIT_MS = 990
+
 let stack: KeySetStack
 
 beforeAll(async () => {
   stack = await startKeySetStack('rotated', 'shared', 'flooded', 'revoked', 'partly', ...BROKEN)
 })
 afterAll(() => stack.close())
+
+/** Not the 503 of a check that has waited for keys as long as it may: on a busy machine, a fetch takes longer. */
+async function decidedStatusOf(name: string, key: SigningKey): Promise<number> {
+  for (;;) {
+    const began = performance.now()
+    const status = await stack.statusOf(name, key)
+    if (status !== 503 || performance.now() - began < MOST_WAIT_MS) return status
+  }
+}
 
 describe('rotated keys', () => {
   test('an unknown kid brings the new keys within the request that shows it', async () => {
@@ -43,7 +55,7 @@ describe('rotated keys', () => {
   })
 
   test('waiting requests share one fetch, and made-up kids the next', async () => {
-    const before = stack.fetchesOf('/shared')
+    const [before, start] = [stack.fetchesOf('/shared'), performance.now()]
     const arrived = hold('/shared')
     const waiting = [
       stack.call('shared', k2),
@@ -57,10 +69,11 @@ describe('rotated keys', () => {
     expect(statuses).toEqual([200, 200, 401])
     const madeUp = Array.from({ length: 50 }, (_, i) => ({ ...stranger, kid: `made-up-${i}` }))
     for (let times = 0; times < 2; times++) {
-      const answers = await Promise.all(madeUp.map((key) => stack.statusOf('shared', key)))
+      const answers = await Promise.all(madeUp.map((key) => decidedStatusOf('shared', key)))
       expect(new Set(answers)).toEqual(new Set([401]))
     }
-    expect(stack.fetchesOf('/shared')).toBeLessThanOrEqual(before + 6)
+    const seconds = (performance.now() - start) / 1000
+    expect(stack.fetchesOf('/shared') - before).toBeLessThanOrEqual(2 + seconds / 0.9)
     expect(await stack.statusOf('shared', k1)).toBe(401)
   })
 
@@ -70,7 +83,7 @@ describe('rotated keys', () => {
     const flood = Array.from({ length: 20 }, async () => {
       while (flooding)
         refused.add(
-          await stack.statusOf('flooded', {
+          await decidedStatusOf('flooded', {
             ...stranger,
             kid: begun++ % 2 ? `kid-${begun}` : 'old',
           }),
@@ -84,7 +97,7 @@ describe('rotated keys', () => {
       stack.idp.serve('/flooded', keySet(key))
       for (let times = 0; times < 3; times++)
         statuses.push(
-          ...(await Promise.all(Array.from({ length: 10 }, () => stack.statusOf('flooded', key)))),
+          ...(await Promise.all(Array.from({ length: 10 }, () => decidedStatusOf('flooded', key)))),
         )
     }
     const seconds = (performance.now() - start) / 1000

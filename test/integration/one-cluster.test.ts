@@ -39,7 +39,7 @@ interface Dump {
 async function start(transport: TransportName): Promise<ServedStack> {
   const known: JsonObject[] = []
   const stack = await startServed(transport, {
-    flags: ['--drain-timeout', '2s'],
+    flags: ['--drain-timeout', '20s'],
     bootstrap: (usual) => (known[0] === undefined ? usual : withOneCluster(usual, known[0])),
   })
   onTestFinished(() => stack.close())

@@ -91,6 +91,6 @@ test('an unusable certificate is reported at the start', async () => {
     unready: true,
   })
   onTestFinished(() => gatehouse.close())
-  await eventually(() => expect(gatehouse.child.exitCode).toBe(1))
+  expect(await gatehouse.ended()).toBe(1)
   expect(gatehouse.log()).toMatch(/worker \d did not start: \/nowhere\/tls.crt: no such file/)
 })

@@ -41,6 +41,8 @@ export interface Gatehouse {
   log(): string
   /** Everything it and its Envoy have written to stdout. */
   output(): string
+  /** Waits until it has ended by itself, with everything that it has written; returns the exit code. */
+  ended(): Promise<number | null>
   /** Sends SIGTERM (or another signal), waits for the end and returns the exit code. */
   stop(signal?: NodeJS.Signals): Promise<number | null>
   /** Stops it and removes its folders. */
@@ -153,12 +155,13 @@ function handle(child: ChildProcess, folder: string, admin: string): Gatehouse {
     await writeFile(draft, text)
     await rename(draft, join(folder, file))
   }
+  const closed = once(child, 'close')
   const stop = async (signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> => {
-    if (child.exitCode === null && child.signalCode === null) {
-      const ended = once(child, 'close')
-      child.kill(signal)
-      await ended
-    }
+    if (child.exitCode === null && child.signalCode === null) child.kill(signal)
+    return ended()
+  }
+  const ended = async (): Promise<number | null> => {
+    await closed
     return child.exitCode
   }
   return {
@@ -173,6 +176,7 @@ function handle(child: ChildProcess, folder: string, admin: string): Gatehouse {
     metrics: () => get('/metrics'),
     log: () => log,
     output: () => output,
+    ended,
     stop,
     close: async () => {
       await stop()
