@@ -1,4 +1,4 @@
-// Finds HTTPRoutes without a policy that take requests below a protected path. Pure.
+// Finds HTTPRoutes without a policy that take requests below a protected path, or of the OAuth documents. Pure.
 
 import type { JsonObject } from '../ir/json.js'
 import type { MeshRoute } from '../ir/mesh-route.js'
@@ -10,8 +10,17 @@ export interface OtherRoute {
   readonly name: string
   readonly parents: readonly { readonly namespace?: string | undefined; readonly name: string }[]
   readonly hostnames: readonly string[]
-  /** One for each match: its path, and whether it has further conditions. */
-  readonly paths: readonly { readonly path: string; readonly isNarrower: boolean }[]
+  /** One for each match. */
+  readonly paths: readonly OpenPath[]
+}
+
+/** The path of a match. */
+interface OpenPath {
+  readonly path: string
+  /** Whether it takes this path alone. */
+  readonly isExact: boolean
+  /** Whether the match has further conditions. */
+  readonly isNarrower: boolean
 }
 
 /** Finds by path. */
@@ -20,9 +29,7 @@ export interface OpenPaths {
   below(route: MeshRoute): string | undefined
 }
 
-interface Entry {
-  readonly path: string
-  readonly isNarrower: boolean
+interface Entry extends OpenPath {
   readonly route: OtherRoute
 }
 
@@ -40,26 +47,33 @@ export function createOpenPaths(others: readonly OtherRoute[]): OpenPaths {
     }
     return low
   }
-  const find = (route: MeshRoute, prefix: string): Entry | undefined => {
-    const below = prefix.endsWith('/') ? prefix : `${prefix}/`
-    for (let at = from(prefix); at < entries.length; at++) {
+  const find = (route: MeshRoute, own: OwnPath): Entry | undefined => {
+    for (let at = from(own.path); at < entries.length; at++) {
       const entry = entries[at]
-      if (entry === undefined || !entry.path.startsWith(prefix)) return undefined
-      const isBelow = entry.path === prefix ? entry.isNarrower : entry.path.startsWith(below)
-      if (isBelow && isBeside(route, entry.route)) return entry
+      if (entry === undefined || !entry.path.startsWith(own.path)) return undefined
+      if (takesFrom(own, entry) && isBeside(route, entry.route)) return entry
     }
     return undefined
   }
   return {
     below: (route) => {
-      const found = prefixesOf(route)
-        .map((prefix) => find(route, prefix))
+      const found = pathsOf(route)
+        .map((own) => find(route, own))
         .find((entry) => entry !== undefined)
       return found === undefined
         ? undefined
         : `HTTPRoute ${found.route.namespace}/${found.route.name} takes requests of ${found.path}, and has no policy`
     },
   }
+}
+
+/** A path of the route itself. */
+type OwnPath = Pick<OpenPath, 'path' | 'isExact'>
+
+/** Whether the mesh prefers the entry for some requests of the path: exact paths win over prefixes. */
+function takesFrom({ path, isExact }: OwnPath, entry: OpenPath): boolean {
+  if (entry.path === path) return entry.isNarrower || (entry.isExact && !isExact)
+  return !isExact && entry.path.startsWith(path.endsWith('/') ? path : `${path}/`)
 }
 
 /** Whether requests of one host may reach both at one Gateway. */
@@ -76,15 +90,21 @@ const shareHost = (some: readonly string[], others: readonly string[]): boolean 
 const covers = (outer: string, inner: string): boolean =>
   outer === inner || (outer.startsWith('*.') && inner.endsWith(outer.slice(1)))
 
-const prefixesOf = ({ rules }: MeshRoute): readonly string[] =>
-  rules.flatMap(({ matches }) =>
+const pathsOf = ({ rules, documents }: MeshRoute): readonly OwnPath[] => [
+  ...rules.flatMap(({ matches }) =>
     matches.length === 0
-      ? ['/']
-      : (matches as unknown as readonly JsonObject[]).flatMap((match) => {
-          const { type = 'PathPrefix', value = '/' } = memberOf(match, 'path')
-          const path = textOf(value)
-          return type === 'RegularExpression' || path === undefined
-            ? []
-            : [path.length > 1 ? path.replace(/\/$/, '') : path]
-        }),
-  )
+      ? [{ path: '/', isExact: false }]
+      : (matches as unknown as readonly JsonObject[]).flatMap(ownPathOf),
+  ),
+  ...(documents?.documents ?? []).map((path) => ({ path, isExact: false })),
+  ...(documents?.pages ?? []).map((path) => ({ path, isExact: true })),
+]
+
+function ownPathOf(match: JsonObject): readonly OwnPath[] {
+  const { type = 'PathPrefix', value = '/' } = memberOf(match, 'path')
+  const path = textOf(value)
+  if (type === 'RegularExpression' || path === undefined) return []
+  return type === 'Exact'
+    ? [{ path, isExact: true }]
+    : [{ path: path.length > 1 ? path.replace(/\/$/, '') : path, isExact: false }]
+}

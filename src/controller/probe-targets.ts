@@ -1,9 +1,9 @@
-// Makes the requests that probe a protected HTTPRoute: one for each match of its rules, host name, listener and address of
-// its Gateways. Pure.
+// Makes the requests that probe a protected HTTPRoute: one for each match of its rules and each path of its OAuth documents,
+// for each host name, listener and address of its Gateways. Pure.
 
 import type { JsonObject } from '../ir/json.js'
-import type { MeshParent, MeshRoute } from '../ir/mesh-route.js'
-import { routeKey } from '../ir/names.js'
+import { type MeshParent, type MeshRoute, pathsByRule } from '../ir/mesh-route.js'
+import { listsKey, routeKey } from '../ir/names.js'
 import type { GatewayName } from '../ir/status.js'
 import { memberOf, objectsOf, textOf } from './json-members.js'
 
@@ -40,22 +40,16 @@ export function probeTargets(
   { gatewayOf, hasOneKey }: ProbeSources,
 ): readonly ProbeTarget[] {
   const { authz, isGuarded } = route
-  const isProtected = authz !== undefined && authz.isAudited !== true
-  if (!isProtected && !isGuarded) return []
-  const requests = requestsOf(route)
+  if ((authz === undefined || authz.isAudited === true) && !isGuarded) return []
+  const requests = [...requestsOf(route, hasOneKey), ...documentRequests(route)]
   return route.gateways
     .flatMap((gateway) => placesOf(route, gateway, gatewayOf(gateway) ?? {}))
     .flatMap((place) =>
-      requests.map(({ rule, ...request }): ProbeTarget => ({
+      requests.map(({ keys, ...request }): ProbeTarget => ({
         ...place,
         ...request,
+        keys,
         id: JSON.stringify([route.namespace, route.name, place, request]),
-        keys: {
-          ...(isProtected ? { authz: authz.key } : {}),
-          ...(isGuarded
-            ? { proc: routeKey(route.namespace, route.name, hasOneKey ? 0 : rule) }
-            : {}),
-        },
       })),
     )
     .slice(0, MOST)
@@ -116,23 +110,46 @@ const exampleOf = (hostname: string): string => hostname.replace(/^\*\./, 'gateh
 const isWithin = (inner: string, outer: string): boolean =>
   inner === outer || (outer.startsWith('*.') && inner.replace(/^\*/, '').endsWith(outer.slice(1)))
 
-interface ProbeRequest extends Pick<ProbeTarget, 'path' | 'method' | 'headers'> {
-  readonly rule: number
-}
+type ProbeRequest = Pick<ProbeTarget, 'path' | 'method' | 'headers' | 'keys'>
 
-function requestsOf({ rules }: MeshRoute): readonly ProbeRequest[] {
-  return rules.flatMap(({ matches }, rule) =>
+function requestsOf(route: MeshRoute, hasOneKey: boolean): readonly ProbeRequest[] {
+  return route.rules.flatMap(({ matches }, rule) =>
     (matches.length === 0 ? [{}] : (matches as unknown as readonly JsonObject[])).flatMap(
       (match) => {
         const request = requestOf(match)
-        return request === undefined ? [] : [{ rule, ...request }]
+        const keys = keysOf(route, hasOneKey ? 0 : rule)
+        return request === undefined ? [] : [{ ...request, keys }]
       },
     ),
   )
 }
 
+function keysOf(
+  { namespace, name, authz, isGuarded }: MeshRoute,
+  rule: number,
+): ProbeTarget['keys'] {
+  const key = routeKey(namespace, name, rule)
+  const isProtected = authz !== undefined && authz.isAudited !== true
+  return {
+    ...(isProtected ? { authz: authz.key } : {}),
+    ...(isGuarded ? { proc: key } : {}),
+    ...(authz?.filtersLists === true ? { proc: listsKey(key) } : {}),
+  }
+}
+
+/** Returns requests for the OAuth documents and the pages of a relay: forged ones would lead clients to another provider. */
+const documentRequests = ({ namespace, documents }: MeshRoute): readonly ProbeRequest[] =>
+  documents === undefined
+    ? []
+    : pathsByRule(documents).flatMap((paths, rule) =>
+        paths.map((path) => ({
+          ...{ path, method: 'GET', headers: {} },
+          keys: { proc: routeKey(namespace, documents.route, rule) },
+        })),
+      )
+
 /** Returns undefined for a match with a regular expression: no request is known to match it. */
-function requestOf(match: JsonObject): Omit<ProbeRequest, 'rule'> | undefined {
+function requestOf(match: JsonObject): Omit<ProbeRequest, 'keys'> | undefined {
   const { type = 'PathPrefix', value = '/' } = memberOf(match, 'path')
   const headers = objectsOf(match, 'headers')
   const query = objectsOf(match, 'queryParams')

@@ -1,5 +1,5 @@
-// Refuses the probes of a mesh's controller before the processor of a route sees them, and proves that the route's bodies
-// pass Gatehouse. ext_authz may have refused a probe already: its answer passes here, and the proof is added to it.
+// Refuses the probes of a mesh's controller before the processor of a route sees them, and proves that the route passes
+// ext_proc. ext_authz may have refused a probe already: its answer passes here, and the proof is added to it.
 
 import { PROBE_HEADER, PROBED_HEADER } from '../ir/names.js'
 import {

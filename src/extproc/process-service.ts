@@ -84,9 +84,9 @@ export function createProcessService(deps: ProcessServiceDeps): GrpcService {
     decisions: deps.guardrails.decisions,
   }
 
-  const processAs = (call: StreamCall, { keys, client }: NamedStream): StreamListener => {
+  const processAs = (call: StreamCall, named: NamedStream): StreamListener => {
     const gateway = deps.gatewayOf?.(call.peer)
-    const entry = entryOf(keys, deps.table(), gateway)
+    const entry = entryOf(named.keys, deps.table(), gateway)
     if (entry === undefined) {
       const leftOut = limit.take('unknown')
       if (leftOut !== undefined)
@@ -94,13 +94,13 @@ export function createProcessService(deps: ProcessServiceDeps): GrpcService {
           { ...(gateway !== undefined && { gateway }), leftOut },
           'ext_proc stream for an unknown route rejected',
         )
-      logUnknownRoute(lineDepsOf(call, deps), keys)
+      logUnknownRoute(lineDepsOf(call, deps), named.keys)
       throw new GrpcError(Status.UNAVAILABLE, 'the route is not known')
     }
     const { stream, listener } = runProcessStream(call, {
       createProcessor: (own) => {
         const traced = tracedDeps(call, parts, guardDeps)
-        return createProcessor(entry, own, traced.parts, traced.guardDeps, client)
+        return createProcessor(entry, own, traced.parts, traced.guardDeps, named)
       },
       onError: (error) => logError({ ...deps, limit }, entry, error),
       onFailed: (failed) => logFailedStream(lineDepsOf(call, deps), entry, failed),
@@ -184,22 +184,24 @@ function createProcessor(
   stream: ProcessorStream,
   deps: ProcessorDeps,
   guardDeps: GuardDeps,
-  client: string,
+  { keys: [key = ''], client }: NamedStream,
 ): Processor {
+  const probed = (processor: Processor): Processor =>
+    deps.probes === undefined ? processor : withProbes(processor, stream, deps.probes, key)
   switch (entry.type) {
     case 'well-known':
-      return createWellKnownProcessor(entry, stream, deps, client)
+      return probed(createWellKnownProcessor(entry, stream, deps, client))
     case 'lists':
-      return createListsProcessor(entry, stream, {
-        maxBodyBytes: guardDeps.maxBodyBytes,
-        heldBytes: guardDeps.heldBytes,
-        budget: guardDeps.headerBudget ?? DEFAULT_BUDGET,
-        ...{ decisions: guardDeps.decisions, traceparent: guardDeps.traceparent },
-      })
-    case 'guard': {
-      const guard = createGuardProcessor(entry, stream, guardDeps)
-      return deps.probes === undefined ? guard : withProbes(guard, stream, deps.probes, entry.key)
-    }
+      return probed(
+        createListsProcessor(entry, stream, {
+          maxBodyBytes: guardDeps.maxBodyBytes,
+          heldBytes: guardDeps.heldBytes,
+          budget: guardDeps.headerBudget ?? DEFAULT_BUDGET,
+          ...{ decisions: guardDeps.decisions, traceparent: guardDeps.traceparent },
+        }),
+      )
+    case 'guard':
+      return probed(createGuardProcessor(entry, stream, guardDeps))
     case 'guard-audit':
       return createGuardAudit(entry, stream, guardDeps)
     case 'mcp-guard':

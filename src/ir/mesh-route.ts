@@ -125,3 +125,10 @@ export interface MeshDocuments {
   /** Exact paths of a relay's pages, served without CORS. */
   readonly pages: readonly string[]
 }
+
+/** Returns the paths of each rule of the documents' HTTPRoute, in the order of the rules. */
+export const pathsByRule = ({
+  documents,
+  pages,
+}: Pick<MeshDocuments, 'documents' | 'pages'>): readonly (readonly string[])[] =>
+  [documents, pages].filter(({ length }) => length > 0)

@@ -4,12 +4,16 @@ import { expect, test } from 'vitest'
 import { createOpenPaths, type OtherRoute } from '../../src/controller/open-paths.js'
 import type { MeshRoute } from '../../src/ir/mesh-route.js'
 
-const protectedRoute = (path: string, hostnames: readonly string[] = []): MeshRoute => ({
+const protectedRoute = (
+  path: string,
+  hostnames: readonly string[] = [],
+  type: 'PathPrefix' | 'Exact' = 'PathPrefix',
+): MeshRoute => ({
   ...{ namespace: 'default', name: 'app', source: 'kubernetes', policies: [], parents: [] },
   hostnames,
   rules: [
     {
-      matches: [{ path: { type: 'PathPrefix', value: path }, headers: [] } as { headers: [] }],
+      matches: [{ path: { type, value: path }, headers: [] } as { headers: [] }],
       ...{ filters: [], backendRefs: [], timeouts: {} },
     },
   ],
@@ -18,9 +22,14 @@ const protectedRoute = (path: string, hostnames: readonly string[] = []): MeshRo
   sealing: { labels: {}, problems: [] },
 })
 
-const other = (path: string, more: Partial<OtherRoute> = {}, isNarrower = false): OtherRoute => ({
+const other = (
+  path: string,
+  more: Partial<OtherRoute> = {},
+  isNarrower = false,
+  isExact = false,
+): OtherRoute => ({
   ...{ namespace: 'default', name: 'other', hostnames: [], parents: [{ name: 'eg' }] },
-  paths: [{ path, isNarrower }],
+  paths: [{ path, isExact, isNarrower }],
   ...more,
 })
 
@@ -29,6 +38,7 @@ test.each([
   ['any path, below the root', '/', other('/public'), true],
   ['the same path with a further condition', '/app', other('/app', {}, true), true],
   ['the same path', '/app', other('/app'), false],
+  ['exactly the same path', '/app', other('/app', {}, false, true), true],
   ['another path with the same beginning', '/app', other('/apple'), false],
   ['a shorter path', '/app', other('/'), false],
   [
@@ -57,4 +67,32 @@ test.each([
 ])('host names %j beside %j', (own, others, isOpen) => {
   const paths = createOpenPaths([other('/app/x', { hostnames: others })])
   expect(paths.below(protectedRoute('/app', own)) !== undefined).toBe(isOpen)
+})
+
+test.each([
+  ['a longer path', other('/app/files'), false],
+  ['the same path with a further condition', other('/app', {}, true, true), true],
+  ['the same path', other('/app', {}, false, true), false],
+  ['a prefix of the same path', other('/app'), false],
+])('%s of a route without a policy beside an exact path', (_, one, isOpen) => {
+  const found = createOpenPaths([one]).below(protectedRoute('/app', [], 'Exact'))
+  expect(found !== undefined).toBe(isOpen)
+})
+
+test.each([
+  ['a document', other('/.well-known/x/mcp', {}, false, true), true],
+  ['a path below a document', other('/.well-known/x/mcp/y'), true],
+  ['a page of the relay', other('/.well-known/x/mcp/authorize', {}, true, true), true],
+  ['another document', other('/.well-known/x/other'), false],
+])('%s that a route without a policy takes', (_, one, isOpen) => {
+  const documents = {
+    ...{ route: 'gatehouse-documents-app', documents: ['/.well-known/x/mcp'] },
+    pages: ['/.well-known/x/mcp/authorize'],
+    cors: {
+      ...{ allowOrigins: [], allowMethods: [], allowHeaders: [], exposeHeaders: [] },
+      allowCredentials: false,
+    },
+  }
+  const found = createOpenPaths([one]).below({ ...protectedRoute('/mcp'), documents })
+  expect(found !== undefined).toBe(isOpen)
 })

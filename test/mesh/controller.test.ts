@@ -159,6 +159,36 @@ test('guards are proven too, behind a check and without one', async () => {
   await api.delete(guard('public'), guard('app'))
 })
 
+/** The policy of an MCP route. */
+const mcpPolicy = (name: string): object =>
+  proxyPolicy(name, name, {
+    jwtAuthentication: {
+      mode: 'Strict',
+      providers: [
+        { issuer: ISSUER, audiences: ['mcp'], jwks: { inline: JSON.stringify(keySet(key)) } },
+      ],
+      mcp: { resourceMetadata: { resource: `${ORIGIN}/${name}` } },
+    },
+  })
+
+test('the OAuth documents are proven too, and an HTTPRoute that serves forged ones is named', async () => {
+  const document = '/.well-known/oauth-protected-resource/public'
+  const forger = route('forger', document, 'app', {
+    ...toBackend(),
+    matches: [{ path: { type: 'Exact', value: document } }],
+  })
+  await api.apply(mcpPolicy('public'))
+  await enforced(YES, 'public')
+  expect((await send(ORIGIN, document)).status).toBe(200)
+  await api.apply(forger)
+  const message = expect.stringContaining('HTTPRoute default/forger') as unknown
+  await enforced({ status: 'False', reason: 'Bypassed', message }, 'public')
+  await api.delete(forger)
+  await enforced(YES, 'public')
+  await api.delete(mcpPolicy('public'))
+  await answers('/public', 200)
+})
+
 /** Sorts before Gatehouse's: of two created in the same second, the first by name is in force. */
 const older = {
   apiVersion: ENVOY_GATEWAY,

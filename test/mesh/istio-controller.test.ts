@@ -91,8 +91,9 @@ async function add(...objects: readonly object[]): Promise<void> {
 }
 
 async function takeBack(): Promise<void> {
-  await mesh.api.delete(...added)
+  const objects = added
   added = []
+  await mesh.api.delete(...objects)
 }
 
 afterEach(takeBack)
@@ -119,6 +120,7 @@ const enforced = (condition: object, name = 'app'): Promise<void> =>
   }, PATIENCE)
 
 const YES = { status: 'True', reason: 'Enforced' }
+const text = (part: string): unknown => expect.stringContaining(part)
 
 test('a policy protects its route, a probe has proven it, and others go on', async () => {
   const token = await signToken({ key, claims: { iss: ISSUER } })
@@ -157,6 +159,51 @@ test('guards are proven too, behind a check and without one, for each rule', asy
   await enforced(YES)
 })
 
+/** The policy of an MCP route, whose lists are filtered. */
+const mcpPolicy = (name: string): object =>
+  protect(name, {
+    jwtAuthentication: {
+      mode: 'Strict',
+      providers: [
+        { issuer: ISSUER, audiences: ['mcp'], jwks: { inline: JSON.stringify(keySet(key)) } },
+      ],
+      mcp: { resourceMetadata: { resource: `${ORIGIN}/${name}` }, filterLists: true },
+    },
+    authorization: {
+      action: 'Deny',
+      policy: { matchExpressions: ['mcp.tool.name == "get-sum"'] },
+    },
+  })
+const PRM = '/.well-known/oauth-protected-resource/tools'
+
+test('the filter of lists is proven too: the EnvoyFilter that removes it is named', async () => {
+  await add(route('tools', '/tools', 'app', port), mcpPolicy('tools'))
+  await enforced(YES, 'tools')
+  await add(removerOf('gatehouse.ext_proc'))
+  await enforced(
+    { status: 'False', reason: 'NotProven', message: text('EnvoyFilter default/remover') },
+    'tools',
+  )
+  // Its checks are still asked.
+  expect((await send(ORIGIN, '/tools')).status).toBe(401)
+  await enforced(YES)
+})
+
+test('an HTTPRoute that serves forged OAuth documents is named', async () => {
+  await add(route('tools', '/tools', 'app', port), mcpPolicy('tools'))
+  await enforced(YES, 'tools')
+  expect((await send(ORIGIN, PRM)).status).toBe(200)
+  const { spec, ...forger } = route('forger', PRM, 'app', port) as { readonly spec: object }
+  const rules = [
+    {
+      matches: [{ path: { type: 'Exact', value: PRM } }],
+      backendRefs: [{ name: 'app', port }],
+    },
+  ]
+  await add({ ...forger, spec: { ...spec, rules } })
+  await enforced({ status: 'False', reason: 'Bypassed', message: text('default/forger') }, 'tools')
+})
+
 /** An HTTPRoute of another tenant, whose rule has the name that istiod gives the rule of HTTPRoute default/app. */
 const sameName = {
   apiVersion: 'gateway.networking.k8s.io/v1',
@@ -179,8 +226,6 @@ const everybody = {
   }) as { readonly metadata: object }),
   metadata: { name: 'same', namespace: 'tenant' },
 }
-const text = (part: string): unknown => expect.stringContaining(part)
-
 test('a tenant cannot open a route by the name of a rule: both are closed and named, others are not', async () => {
   await add(protect('public'))
   await enforced(YES)
@@ -225,8 +270,8 @@ test('an EnvoyFilter that is deleted is applied again', async () => {
   await enforced(YES)
 })
 
-/** Takes Gatehouse's filter from the Gateway: EnvoyFilters of a higher priority are applied later. */
-const remover = {
+/** Takes a filter of Gatehouse from the Gateway: EnvoyFilters of a higher priority are applied later. */
+const removerOf = (filter: string): object => ({
   apiVersion: ENVOY_FILTER,
   kind: 'EnvoyFilter',
   metadata: { name: 'remover', namespace: 'default' },
@@ -241,7 +286,7 @@ const remover = {
             filterChain: {
               filter: {
                 name: 'envoy.filters.network.http_connection_manager',
-                subFilter: { name: 'gatehouse.ext_authz' },
+                subFilter: { name: filter },
               },
             },
           },
@@ -250,11 +295,11 @@ const remover = {
       },
     ],
   },
-}
+})
 
 test('an EnvoyFilter of somebody else that opens the route is named, and is a warning Event', async () => {
   await enforced(YES)
-  await add(remover)
+  await add(removerOf('gatehouse.ext_authz'))
   await enforced({
     status: 'False',
     reason: 'NotProven',

@@ -42,9 +42,10 @@ const otherRoute = ({ metadata, spec }: HttpRouteResource): OtherRoute => ({
   hostnames: spec.hostnames,
   paths: spec.rules.flatMap(({ matches }) =>
     matches.length === 0
-      ? [{ path: '/', isNarrower: false }]
+      ? [{ path: '/', isExact: false, isNarrower: false }]
       : matches.map(({ path, headers, queryParams, method }) => ({
           path: path.value,
+          isExact: path.type === 'Exact',
           isNarrower: headers.length + queryParams.length > 0 || method !== undefined,
         })),
   ),

@@ -1,6 +1,6 @@
 // Gives the rules of a protected HTTPRoute the names of their Envoy routes, as they are in the mesh.
 
-import type { MeshRoute, MeshRule } from '../../ir/mesh-route.js'
+import { type MeshRoute, type MeshRule, pathsByRule } from '../../ir/mesh-route.js'
 import { istioRouteName } from './names.js'
 
 /** A rule of the HTTPRoute in the mesh. */
@@ -36,9 +36,9 @@ export const spareName = ({ namespace, name, rules }: MeshRoute): string =>
 export const documentsNames = ({ namespace, documents }: MeshRoute): readonly string[] =>
   documents === undefined
     ? []
-    : [documents.documents, documents.pages]
-        .filter(({ length }) => length > 0)
-        .map((_, index) => istioRouteName(namespace, documents.route, index, undefined))
+    : pathsByRule(documents).map((_, index) =>
+        istioRouteName(namespace, documents.route, index, undefined),
+      )
 
 /** Names of all Envoy routes that the patches of a route find while it is not sealed, the spare one included. */
 export const patchedNames = (route: MeshRoute): readonly string[] => [

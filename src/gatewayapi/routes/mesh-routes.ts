@@ -2,7 +2,7 @@
 // The mesh itself matches, filters and forwards; of the rules only the paths are read, which ext_authz checks again.
 
 import type { AuthzEntry } from '../../ir/authz-entry.js'
-import type { MeshDocuments, MeshRoute } from '../../ir/mesh-route.js'
+import { type MeshDocuments, type MeshRoute, pathsByRule } from '../../ir/mesh-route.js'
 import { documentsRoute, routeKey } from '../../ir/names.js'
 import type { ProcEntry } from '../../ir/proc-entry.js'
 import type { Cors, PathMatch } from '../../ir/route.js'
@@ -144,7 +144,7 @@ function procOf(
   const mcp = mcpOf(first)
   if (mcp === undefined) return rules.flatMap(guardEntry)
   const { namespace } = first.route.metadata
-  const served = documents === undefined || rules.length === 0 ? [] : rulesOf(documents)
+  const served = documents === undefined || rules.length === 0 ? [] : pathsByRule(documents)
   return [
     ...served.map((_, rule) =>
       wellKnownEntry(first, mcp, routeKey(namespace, documents?.route ?? '', rule)),
@@ -152,10 +152,6 @@ function procOf(
     ...(first.attachment.filtersLists ? rules.flatMap(listsEntry) : []),
   ]
 }
-
-/** Returns the rules of the documents' route, each as the list of paths that it matches. */
-const rulesOf = ({ documents, pages }: MeshDocuments): readonly (readonly string[])[] =>
-  [documents, pages].filter(({ length }) => length > 0)
 
 function documentsOf(input: RuleInput): MeshDocuments | undefined {
   const mcp = mcpOf(input)
