@@ -9,7 +9,7 @@ import type { Peer } from '../../src/grpc/peer.js'
 import type { AuthzEntry } from '../../src/ir/authz-entry.js'
 import { RetainedTable } from '../../src/snapshot/retained-table.js'
 import { recordingLogger } from '../grpc/recording-logger.js'
-import { checkRequest } from './helpers.js'
+import { available, checkRequest, jwt, NOW, sign, signingKey } from './helpers.js'
 
 const CALL = { isCancelled: () => false, deadline: Infinity }
 
@@ -45,13 +45,13 @@ describe('an Envoy that serves one Gateway', () => {
     paths: [{ type: 'PathPrefix', value: '/' }],
   }
 
-  function createService(gatewayOf?: (peer: Peer) => string | undefined) {
+  function createService(gatewayOf?: (peer: Peer) => string | undefined, entry = ENTRY) {
     const { logger, lines } = recordingLogger()
     const table = new RetainedTable<CompiledEntry>()
-    table.replace(buildAuthzTable([ENTRY]), [], 0)
+    table.replace(buildAuthzTable([entry]), [], 0)
     const observed: string[] = []
     const service = createCheckService({
-      ...{ table: () => table, gatewayOf, logger, now: () => 0 },
+      ...{ table: () => table, gatewayOf, logger, now: () => NOW * 1000 },
       refetchKeySet: () => Promise.resolve({ isAnswered: true, isOlder: false }),
       keySetAnswers: () => 1,
       metrics: {
@@ -62,9 +62,9 @@ describe('an Envoy that serves one Gateway', () => {
     const { Check } = service.methods
     if (Check?.type !== 'unary') throw new Error('Check is unary')
     const peer: Peer = { type: 'tcp', address: '10.0.0.1', hasCertificate: false }
-    const ask = async (key: string) =>
+    const ask = async (key: string, headers: readonly (readonly [string, string])[] = []) =>
       Buffer.from(
-        await Check.handle(checkRequest({ key }), { ...CALL, peer, metadata: () => [] }),
+        await Check.handle(checkRequest({ key, headers }), { ...CALL, peer, metadata: () => [] }),
       ).toString('hex')
     return { ask, lines, observed }
   }
@@ -92,5 +92,25 @@ describe('an Envoy that serves one Gateway', () => {
       await ask('shop/app/0')
       expect(observed).toEqual(['shop/app allow allowed'])
     }
+  })
+
+  test('is refused with a token that is remembered for the Envoys of the route', async () => {
+    const key = await signingKey()
+    const headers = [['authorization', `Bearer ${await sign(key)}`]] as const
+    let gateway = 'shop/gw'
+    const { ask, observed } = createService(() => gateway, {
+      ...ENTRY,
+      jwt: jwt(available(key.jwk)),
+    })
+    for (let i = 0; i < 3; i++) await ask('shop/app/0', headers)
+    gateway = 'bank/gw'
+    await ask('shop/app/0', headers)
+    gateway = 'shop/two'
+    await ask('shop/app/0', headers)
+    expect(observed).toEqual([
+      ...Array<string>(3).fill('shop/app allow allowed'),
+      'unknown deny unknown-route',
+      'shop/app allow allowed',
+    ])
   })
 })
