@@ -82,7 +82,7 @@ export class EnvoyTokens implements Authenticator {
 
   #admit(call: Call): Promise<void> | undefined {
     const { peer } = call
-    if (peer.hasCertificate || peer.type === 'unix') return undefined
+    if (needsNoToken(peer)) return undefined
     const token = tokenOf(call)
     if (token === undefined) return refuse('none', 'expected a client certificate or a token')
     const proved = this.#peers.get(peer)
@@ -99,10 +99,14 @@ export class EnvoyTokens implements Authenticator {
     return this.#peers.has(peer)
   }
 
-  /** Returns the only Gateway whose configuration the peer may read; undefined: a peer with other rights. */
+  /**
+   * Returns the only Gateway whose Envoy the peer is; "": it has proved to be of none. undefined: a peer that needs no token
+   * and serves any.
+   */
   gatewayOf(peer: Peer): string | undefined {
+    if (needsNoToken(peer)) return undefined
     const proved = this.#peers.get(peer)
-    return proved && (this.#gateway(proved.known.account) ?? '')
+    return (proved && this.#gateway(proved.known.account)) ?? ''
   }
 
   #gateway(account: string): string | undefined {
@@ -213,6 +217,8 @@ export class EnvoyTokens implements Authenticator {
     })
   }
 }
+
+const needsNoToken = ({ hasCertificate, type }: Peer): boolean => hasCertificate || type === 'unix'
 
 const MAX_TOKEN_LENGTH = 16_384
 

@@ -64,12 +64,18 @@ test('a connection waits for the review of its token once, and so does no other 
   const review = vi.fn<Review>(() => Promise.resolve(USER))
   const tokens = tokensWith(review)
   const [peer, other, header] = [tcp(), tcp(), sent()]
-  expect(tokens.isEnvoy(peer)).toBe(false)
+  expect([tokens.isEnvoy(peer), tokens.gatewayOf(peer)]).toEqual([false, ''])
   expect(await outcome(tokens, callOf(peer, header))).toBe('OK')
   expect(tokens.admit(callOf(peer, header))).toBeUndefined()
   expect(tokens.admit(callOf(other, header))).toBeUndefined()
   expect([tokens.gatewayOf(peer), tokens.isEnvoy(other)]).toEqual(['shop/gw', true])
   expect(review).toHaveBeenCalledTimes(1)
+})
+
+test('only peers that need no token may use what every Gateway has', () => {
+  const tokens = tokensWith(() => Promise.resolve(USER))
+  const peers = [{ ...tcp(), hasCertificate: true }, { ...tcp(), type: 'unix' as const }, tcp()]
+  expect(peers.map((peer) => tokens.gatewayOf(peer))).toEqual([undefined, undefined, ''])
 })
 
 test('a renewed token on the same connection is reviewed', async () => {
@@ -127,7 +133,7 @@ test('the token of a pod that is no Envoy is refused once reviewed, and reviewed
   for (let call = 0; call < 3; call++)
     expect(await outcome(tokens, callOf(peer, header))).toBe('PERMISSION_DENIED')
   expect(review).toHaveBeenCalledTimes(1)
-  expect([tokens.isEnvoy(peer), tokens.gatewayOf(peer)]).toEqual([false, undefined])
+  expect([tokens.isEnvoy(peer), tokens.gatewayOf(peer)]).toEqual([false, ''])
   expect(tokens.refusals()).toMatchObject({ 'no-gateway': 3 })
   // Its Gateway was created a moment later.
   gateways?.set('shop/default', 'shop/new')
@@ -170,7 +176,7 @@ test.each<[string, Review, string]>([
     const tokens = tokensWith(review)
     const [peer, header] = [tcp(), sent()]
     expect(await outcome(tokens, callOf(peer, header))).toBe(status)
-    expect([tokens.isEnvoy(peer), tokens.gatewayOf(peer)]).toEqual([false, undefined])
+    expect([tokens.isEnvoy(peer), tokens.gatewayOf(peer)]).toEqual([false, ''])
     expect(warnings).toHaveLength(1)
     expect(warnings.join()).not.toContain(header.split('.')[1])
   },
