@@ -18,7 +18,7 @@ export async function loadResources(
   const tree = await findFiles(paths)
   const records: FileRecord[] = []
   for (const file of tree.files.toSorted((a, b) => compareText(a.path, b.path)))
-    records.push(recordOf(await readDocuments(file, kinds, new Map()), file.path, kinds))
+    records.push(recordOf(readDocuments(file, kinds, new Map()), file.path, kinds))
   const collected = collectResources(records.flatMap(({ resources }) => resources))
   return stateOf(records, collected, tree.problems)
 }

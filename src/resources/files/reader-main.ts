@@ -7,11 +7,8 @@ import type { ReadAnswer, ReadQuestion } from './reader-thread.js'
 
 const kinds = kindsOf(workerData as string)
 const answer = (text: ReadAnswer): void => parentPort?.postMessage(text)
-let turn: Promise<void> = Promise.resolve()
 
 parentPort?.on('message', ({ path, size, known, part }: ReadQuestion) => {
-  turn = turn.then(async () => {
-    answer(await readDocuments({ path, size }, kinds, new Set(known), part))
-  })
+  answer(readDocuments({ path, size }, kinds, new Set(known), part))
 })
 answer('loaded')

@@ -25,7 +25,11 @@ vi.mock('node:fs', async (original) => {
     looks.stats.push(String(args[0]))
     fs.lstat(...args)
   }
-  return { ...fs, lstat }
+  const openSync = (...args: Parameters<typeof fs.openSync>): number => {
+    looks.reads.push(String(args[0]))
+    return fs.openSync(...args)
+  }
+  return { ...fs, lstat, openSync }
 })
 
 vi.mock('node:fs/promises', async (original) => {
@@ -35,10 +39,6 @@ vi.mock('node:fs/promises', async (original) => {
     lstat: (...args: Parameters<typeof fs.lstat>) => {
       looks.stats.push(String(args[0]))
       return fs.lstat(...args)
-    },
-    open: (...args: Parameters<typeof fs.open>) => {
-      looks.reads.push(String(args[0]))
-      return fs.open(...args)
     },
   }
 })

@@ -19,24 +19,24 @@ beforeEach(async () => {
 
 const read = () => readDocuments({ path, size: 1 }, kindsOf(API_GROUP), new Map())
 
-test('a pipe that has taken the place of a file is not waited for', async () => {
+test('a pipe that has taken the place of a file is not waited for', () => {
   execFileSync('mkfifo', [path])
-  expect(await read()).toEqual({ type: 'broken', message: 'is not a regular file' })
+  expect(read()).toEqual({ type: 'broken', message: 'is not a regular file' })
 })
 
-test('of a device that has taken its place nothing is read', async () => {
+test('of a device that has taken its place nothing is read', () => {
   symlinkSync('/dev/zero', path)
-  expect(await read()).toEqual({ type: 'broken', message: 'is not a regular file' })
+  expect(read()).toEqual({ type: 'broken', message: 'is not a regular file' })
 })
 
-test('a file that has grown beyond what may be read is named as too large', async () => {
+test('a file that has grown beyond what may be read is named as too large', () => {
   writeFileSync(path, Buffer.alloc(MAX_BYTES, '#'))
-  expect(await read()).toEqual({ type: 'documents', documents: [] })
+  expect(read()).toEqual({ type: 'documents', documents: [] })
   appendFileSync(path, '#'.repeat(1_000_000))
-  expect(await read()).toEqual({ type: 'broken', message: `is larger than ${MAX_BYTES} bytes` })
+  expect(read()).toEqual({ type: 'broken', message: `is larger than ${MAX_BYTES} bytes` })
 })
 
-test('a file of unknown size is read to its end', async () => {
+test('a file of unknown size is read to its end', () => {
   symlinkSync('/proc/self/status', path)
-  expect(await read()).toMatchObject({ type: 'documents', documents: [{ line: 1 }] })
+  expect(read()).toMatchObject({ type: 'documents', documents: [{ line: 1 }] })
 })
