@@ -330,7 +330,10 @@ describe('imports', () => {
   })
 
   test('process is touched by the programs alone, process.env by settings.ts', () => {
-    const programs = ['main.ts', 'worker-main.ts', 'envoy/keeper-main.ts']
+    const programs = [
+      ...['main.ts', 'worker-main.ts', 'envoy/keeper-main.ts'],
+      'resources/files/reader-main.ts',
+    ]
     const wrong = files
       .filter((file) => ![...programs, 'settings.ts'].includes(file.path))
       .filter((file) => /(^|[^.\w/-])process\.\w/m.test(withoutComments(file.text)))

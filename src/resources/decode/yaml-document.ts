@@ -1,7 +1,7 @@
 // Splits the text of a file into YAML (or JSON) documents, and parses a document into plain values with positions.
 
-import type { Document, Node } from 'yaml'
-import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml'
+import type { Document, Node, YAMLMap } from 'yaml'
+import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml'
 import type { FieldPath } from '../kinds/field-path.js'
 
 const MAX_DEPTH = 100
@@ -112,30 +112,48 @@ interface KeyFault {
 
 /** Returns duplicate keys, or the first map that exceeds a limit. */
 function findKeyFaults(document: Document): readonly KeyFault[] {
-  const twice: KeyFault[] = []
-  let tooMany: KeyFault | undefined
-  let total = 0
-  visit(document, {
-    Map(_, map) {
-      total += map.items.length
-      const most = total > MAX_KEYS ? MAX_KEYS : MAX_MAP_KEYS
-      if (total > MAX_KEYS || map.items.length > MAX_MAP_KEYS) {
-        const where = total > MAX_KEYS ? 'the document' : 'a map'
-        const message = `${where} has more than ${most} keys: split it`
-        tooMany = { message, offset: rangeStart(map) ?? 0 }
-        return visit.BREAK
-      }
-      const keys = new Set<unknown>()
-      for (const { key } of map.items) {
-        const value = isScalar(key) ? key.value : key
-        if (keys.has(value))
-          twice.push({ message: 'Map keys must be unique', offset: rangeStart(key) ?? 0 })
-        keys.add(value)
-      }
-      return undefined
-    },
+  const search: KeySearch = { twice: [], total: 0 }
+  searchKeys(document.contents, search)
+  return search.tooMany === undefined ? search.twice : [search.tooMany]
+}
+
+/** The search for faulty keys in a document, and what it has found so far. */
+interface KeySearch {
+  readonly twice: KeyFault[]
+  /** Number of keys in the maps seen. */
+  total: number
+  /** Ends the search. */
+  tooMany?: KeyFault
+}
+
+/** Walks the nodes itself: the library's visit() copies the path of each node. */
+function searchKeys(node: unknown, search: KeySearch): void {
+  if (search.tooMany !== undefined) return
+  if (isSeq(node)) for (const item of node.items) searchKeys(item, search)
+  if (!isMap(node)) return
+  search.total += node.items.length
+  if (search.total > MAX_KEYS || node.items.length > MAX_MAP_KEYS) {
+    const [where, most] =
+      search.total > MAX_KEYS ? ['the document', MAX_KEYS] : ['a map', MAX_MAP_KEYS]
+    const message = `${where} has more than ${most} keys: split it`
+    search.tooMany = { message, offset: rangeStart(node) ?? 0 }
+    return
+  }
+  search.twice.push(...duplicateKeys(node))
+  for (const { key, value } of node.items) {
+    searchKeys(key, search)
+    searchKeys(value, search)
+  }
+}
+
+function duplicateKeys({ items }: YAMLMap): readonly KeyFault[] {
+  const keys = new Set<unknown>()
+  return items.flatMap(({ key }) => {
+    const { size } = keys
+    keys.add(isScalar(key) ? key.value : key)
+    if (keys.size > size) return []
+    return [{ message: 'Map keys must be unique', offset: rangeStart(key) ?? 0 }]
   })
-  return tooMany === undefined ? twice : [tooMany]
 }
 
 /** Whether the text has a lone surrogate: neither UTF-8 nor a message to Envoy can hold one. */
