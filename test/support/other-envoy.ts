@@ -1,7 +1,8 @@
 // An Envoy that Gatehouse did not start, started by hand with the output of `gatehouse bootstrap`.
 
-import { execFileSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { resolve } from 'node:path'
+import { promisify } from 'node:util'
 import { parse } from 'yaml'
 import { startEnvoy } from '../../src/envoy/child.js'
 import { waitUntilLive } from '../../src/envoy/wait-until-live.js'
@@ -34,7 +35,8 @@ export async function startOtherEnvoy(grpc: string, gateway?: string): Promise<O
   const adminAddress = `127.0.0.1:${String(adminPort)}`
   const args = ['bootstrap', '--grpc', grpc, '--envoy-admin', adminAddress]
   if (gateway !== undefined) args.push('--gateway', gateway)
-  const yaml = execFileSync(process.execPath, [MAIN, ...args], { encoding: 'utf8' })
+  // Not in one turn: servers of tests that run beside this one must answer meanwhile.
+  const { stdout: yaml } = await promisify(execFile)(process.execPath, [MAIN, ...args])
   const child = await startEnvoy({
     envoyPath: envoyPath(),
     bootstrap: parse(yaml) as JsonObject,
