@@ -1,6 +1,7 @@
 // Lists every metric of /metrics with its type and labels, read from the output after each event has happened once.
 
 import { createMetrics, type Metrics } from '../../src/admin/metrics.js'
+import { noRefusals } from '../../src/provision/token-refusal.js'
 
 export interface ServedMetric {
   readonly name: string
@@ -51,6 +52,7 @@ function useAll(metrics: Metrics): void {
     policies: () => ({ attached: 1, audited: 0, refused: 0, without_target: 0, pending: 0 }),
     openRoutes: () => 0,
     envoys: () => new Map([['1.40.0', 1]]),
+    tokenRefusals: noRefusals,
     keySets: () => [
       { url: 'https://a', hasKeys: true, isFailing: false, fetchedAt: 1, attemptedAt: 1 },
     ],
