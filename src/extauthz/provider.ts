@@ -7,7 +7,7 @@ import type { PersistentMap } from '../incremental/persistent-map.js'
 import type { JwtProvider, KeySource } from '../ir/authz-entry.js'
 import type { JsonObject } from '../ir/json.js'
 import { describeKeySet, type UsableKey } from '../oauth/key-set.js'
-import { each, type Work } from '../turns.js'
+import { mapEach, type Work } from '../turns.js'
 import type { ClaimsRules } from './claims.js'
 import { isLarge, type VerificationKey } from './jws.js'
 import { TokenMemory } from './token-memory.js'
@@ -54,24 +54,25 @@ export function* countUses(
   { contentId, rememberedTokens }: CompilesProviders,
 ): Work<CompiledProviders> {
   const changes = new Map<string, { readonly provider: CompiledProvider; readonly uses: number }>()
-  const count = (named: JwtProvider, more: number): void => {
+  const count = function* (named: JwtProvider, more: number): Work<void> {
     const id = contentId(named)
     const { provider, uses } = changes.get(id) ??
-      known.get(id) ?? { provider: buildProvider(named, rememberedTokens), uses: 0 }
+      known.get(id) ?? { provider: yield* buildProvider(named, rememberedTokens), uses: 0 }
     changes.set(id, { provider, uses: uses + more })
+    yield
   }
-  yield* each(added, (provider) => count(provider, 1))
-  yield* each(removed, (provider) => count(provider, -1))
+  for (const provider of added) yield* count(provider, 1)
+  for (const provider of removed) yield* count(provider, -1)
   return known.with(
     [...changes].map(([id, used]) => [id, used.uses === 0 ? undefined : used] as const),
   )
 }
 
-function buildProvider(
+function* buildProvider(
   { issuer, audiences, keySet }: JwtProvider,
   rememberedTokens: number,
-): CompiledProvider {
-  const keys = keySet.state === 'available' ? { keys: importKeys(keySet.jwks) } : {}
+): Work<CompiledProvider> {
+  const keys = keySet.state === 'available' ? { keys: yield* importKeys(keySet.jwks) } : {}
   return {
     issuer,
     audiences,
@@ -81,9 +82,11 @@ function buildProvider(
   }
 }
 
-/** Imports the usable keys of a key set; the others are left out. */
-export const importKeys = (jwks: JsonObject): readonly VerificationKey[] =>
-  describeKeySet(jwks).usable.flatMap(importKey)
+/** Imports the usable keys of a key set, with a yield after each; the others are left out. */
+export function* importKeys(jwks: JsonObject): Work<readonly VerificationKey[]> {
+  const keys = yield* mapEach(describeKeySet(jwks).usable, importKey)
+  return keys.flat()
+}
 
 /** Returns nothing for a key that cannot be imported, e.g. with a point that is not on its curve. */
 function importKey(usable: UsableKey): readonly VerificationKey[] {

@@ -3,10 +3,11 @@
 import { chooseKey, parseJws, verifyJws } from '../../src/extauthz/jws.js'
 import { importKeys } from '../../src/extauthz/provider.js'
 import type { JsonObject } from '../../src/ir/json.js'
+import { atOnce } from '../../src/turns.js'
 
 export async function verifyWithKeySet(token: string, jwks: JsonObject): Promise<boolean> {
   const jws = parseJws(token)
   if (jws === undefined) return false
-  const key = chooseKey(jws, importKeys(jwks))
+  const key = chooseKey(jws, atOnce(importKeys(jwks)))
   return key !== undefined && (await verifyJws(jws, key))
 }
