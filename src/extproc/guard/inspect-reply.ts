@@ -19,12 +19,12 @@ import { busy, refusal } from './guard-reply.js'
 import { requestPath } from './inspect-request.js'
 import { type Aborted, inspectConversation, type Refused, refused } from './inspection.js'
 
-/** What becomes of the reply: it stays the same, is changed, or is replaced by Gatehouse's own answer. */
-export type ReplyFinding =
-  | { readonly type: 'same' }
-  | { readonly type: 'changed'; readonly body: Uint8Array }
-  | Refused
-  | Aborted
+/** A reply that passes: without having been read, as it is, or with changes. */
+export type PassedReply =
+  { readonly type: 'unread' | 'same' } | { readonly type: 'changed'; readonly body: Uint8Array }
+
+/** What becomes of the reply: it passes, or is replaced by Gatehouse's own answer. */
+export type ReplyFinding = PassedReply | Refused | Aborted
 
 /** The exchange that a reply belongs to. */
 export interface ReplyContext {
@@ -49,7 +49,7 @@ export async function inspectReply(
   if (isOwn === undefined) return { type: 'aborted' }
   const unread = (problem: string): ReplyFinding =>
     isOwn || passesUnread(guard, problem, deps)
-      ? { type: 'same' }
+      ? { type: 'unread' }
       : unreadableReply(problem, attributes)
   if (body === undefined) return unread(UNREADABLE_ENCODING)
   // A compressed body is sent on decompressed: the client's decoder might read something else in the same bytes.

@@ -7,7 +7,7 @@ import { sendHeaders } from '../stream/guard-messages.js'
 import { withRequestId } from '../stream/immediate-response.js'
 import type { BodyPart, Headers, HeadersPart } from '../stream/process-message.js'
 import type { ProcessorStream } from '../stream/processor.js'
-import { createOwnReply, OF_THE_BYTES, type OwnReply, sendReply } from '../stream/reply-output.js'
+import { createOwnReply, OF_THE_BYTES, type OwnReply } from '../stream/reply-output.js'
 import { type ArrayOpening, createArrayOpening } from '../streamed/array-opening.js'
 import { type Framing, jsonArray } from '../streamed/framing.js'
 import { createStreamedPhase, type StreamedPhase } from '../streamed/streamed-phase.js'
@@ -26,6 +26,7 @@ import {
 } from './inspect-reply.js'
 import { requestPath } from './inspect-request.js'
 import type { Refused } from './inspection.js'
+import { asUtf8, sendPassed } from './read-reply.js'
 import { type ReplyPlan, replyPlan } from './reply-plan.js'
 import type { RequestGuard } from './request-guard.js'
 
@@ -57,7 +58,7 @@ export function createResponseGuard(
     phase.become('done')
     const attributes = request.attributes()
     streamed = createStreamedPhase({ guard, attributes, framing, decoder }, stream, deps)
-    sendHeaders(stream.send, 'response', { remove: STREAMED })
+    sendHeaders(stream.send, 'response', { set: asUtf8(headers), remove: STREAMED })
   }
   const follow = (plan: ReplyPlan, isWhole: boolean): void => {
     phase.become(plan.type !== 'pass' ? 'holding' : isWhole ? 'done' : 'passing')
@@ -137,7 +138,7 @@ function createHeldReply(
   const refuseUnread = (problem: string): void =>
     refuse(unreadableReply(problem, request.attributes()))
   const inspect = async (bytes: Uint8Array): Promise<ReplyFinding> => {
-    if (bytes.length === 0) return { type: 'same' }
+    if (bytes.length === 0) return { type: 'unread' }
     const attributes = request.attributes()
     const context = { guard, headers: headers(), attributes, hadBody: request.hadBody() }
     return inPhaseSpan(deps, guard.route, 'response', (own) =>
@@ -153,8 +154,7 @@ function createHeldReply(
       if (finding.type === 'aborted') return
       if (finding.type === 'refused') return refuse(finding, hasTrailers)
       phase.become('done')
-      if (finding.type === 'same') sendReply(stream, {}, bytes, hasTrailers)
-      else sendReply(stream, { remove: OF_THE_BYTES }, finding.body, hasTrailers)
+      sendPassed(stream, finding, bytes, headers(), hasTrailers)
     },
   })
   return { phase, refuseUnread }

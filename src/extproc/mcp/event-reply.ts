@@ -8,9 +8,10 @@ import type { GuardedMessage } from '../../mcp/texts/guarded-message.js'
 import { failedAnswer, rejectedAnswer } from '../../mcp/texts/own-answer.js'
 import { ok } from '../../result.js'
 import { inTurns, nextTurn, Pace, PIECE, unitsOf, type Work } from '../../turns.js'
+import { asUtf8 } from '../guard/read-reply.js'
 import { sendHeaders, sendText, sendTrailers } from '../stream/guard-messages.js'
 import { BUSY } from '../stream/held-bytes.js'
-import type { BodyPart } from '../stream/process-message.js'
+import type { BodyPart, Headers } from '../stream/process-message.js'
 import type { ProcessorStream } from '../stream/processor.js'
 import { REJECTED } from '../stream/refusal-metadata.js'
 import { OF_THE_BYTES } from '../stream/reply-output.js'
@@ -30,8 +31,12 @@ export interface McpEventReply {
 /** Number of copies held of each byte: the byte itself, its text, and the question to the webhooks. */
 const HELD_FOR_EACH = 3
 
-/** Answers the headers of an event stream and guards its events. */
-export function createMcpEventReply(exchange: McpExchange, stream: ProcessorStream): McpEventReply {
+/** Answers the headers of an event stream and guards its events. headers: the server's. */
+export function createMcpEventReply(
+  exchange: McpExchange,
+  stream: ProcessorStream,
+  headers: Headers,
+): McpEventReply {
   const { deps, guard, signal } = exchange
   const reader = createSseReader(deps.maxBodyBytes)
   const hold = deps.heldBytes.open()
@@ -66,7 +71,7 @@ export function createMcpEventReply(exchange: McpExchange, stream: ProcessorStre
     if (!result.ok) return fail({ problem: result.error })
     hold.become(reader.held * HELD_FOR_EACH)
   }
-  sendHeaders(stream.send, 'response', { remove: LENGTHS })
+  sendHeaders(stream.send, 'response', { set: asUtf8(headers), remove: LENGTHS })
   return {
     body: async ({ body, endOfStream }) => {
       if (isOver) return

@@ -8,10 +8,11 @@ import { looksLikeJson } from '../guard/error-body.js'
 import { createGuardedPhase, type GuardedPhase } from '../guard/guarded-phase.js'
 import { isSuccess, lengthOfReply, type ReplyFinding, TOO_LARGE } from '../guard/inspect-reply.js'
 import type { Aborted, Refused } from '../guard/inspection.js'
+import { sendPassed } from '../guard/read-reply.js'
 import { withRequestId } from '../stream/immediate-response.js'
 import type { Headers } from '../stream/process-message.js'
 import type { ProcessorStream } from '../stream/processor.js'
-import { OF_THE_BYTES, type OwnReply, sendReply } from '../stream/reply-output.js'
+import type { OwnReply } from '../stream/reply-output.js'
 import { loggedReply, logRefusal } from '../webhook/refusal-log.js'
 import { inspectMessage } from './inspect-message.js'
 import { inspectReplyText } from './inspect-reply.js'
@@ -64,8 +65,7 @@ export function createHeldMcpReply(
       if (finding.type === 'aborted' || exchange.signal.aborted) return
       if (finding.type === 'refused') return refuse(finding, hasTrailers)
       phase.become('done')
-      if (finding.type === 'same') sendReply(stream, {}, bytes, hasTrailers)
-      else sendReply(stream, { remove: OF_THE_BYTES }, finding.body, hasTrailers)
+      sendPassed(stream, finding, bytes, headers(), hasTrailers)
     },
   })
   return {
@@ -93,7 +93,7 @@ async function inspectBody(
   answered: () => Answered,
   exchange: McpExchange,
 ): Promise<ReplyFinding> {
-  if (bytes.length === 0) return { type: 'same' }
+  if (bytes.length === 0) return { type: 'unread' }
   const { signal } = exchange
   const text = await inTurns(decodeOrNot(bytes), signal)
   if (text === undefined) return ABORTED

@@ -59,7 +59,7 @@ export function createMcpGuardProcessor(
       problemOfHeaders(headers) === undefined
     ) {
       held.phase.become('done')
-      events = createMcpEventReply(exchange, stream)
+      events = createMcpEventReply(exchange, stream, headers)
     } else held.start()
   }
   return {
