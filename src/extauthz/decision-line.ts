@@ -40,6 +40,8 @@ export interface Decided {
   readonly bytes: Buffer
   /** Absent: Envoy does not wait for the decision. */
   readonly call?: CheckCall
+  /** NAMESPACE/NAME of the only Gateway that the caller serves; absent: it has other rights. */
+  readonly gateway?: string | undefined
 }
 
 /** Logs a decision, if the settings of the decision log call for a line. */
@@ -74,6 +76,7 @@ export function logUnknown(
     return {
       ...{ ...denied, status },
       ...(key !== undefined && { key: hide(key) }),
+      ...(decided.gateway !== undefined && { gateway: decided.gateway }),
       ...requestPart(decided, request, hide),
     }
   })

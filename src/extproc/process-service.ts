@@ -94,7 +94,7 @@ export function createProcessService(deps: ProcessServiceDeps): GrpcService {
           { ...(gateway !== undefined && { gateway }), leftOut },
           'ext_proc stream for an unknown route rejected',
         )
-      logUnknownRoute(lineDepsOf(call, deps), named.keys)
+      logUnknownRoute(lineDepsOf(call, deps), named.keys, gateway)
       throw new GrpcError(Status.UNAVAILABLE, 'the route is not known')
     }
     const { stream, listener } = runProcessStream(call, {

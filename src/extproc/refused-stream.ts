@@ -40,14 +40,23 @@ const policyOf = (entry: CompiledProcEntry, phase: FailedStream['phase']): objec
     ? entry.policy
     : placeOfWebhooks(entry[phase])
 
-/** Logs a stream whose route is not known, before any of its messages. keys: as Envoy sent them. */
+/**
+ * Logs a stream whose route is not known, before any of its messages. keys: as Envoy sent them. gateway: the only Gateway
+ * that the caller serves.
+ */
 export function logUnknownRoute(
   { decisions, traceparent }: LineDeps,
   keys: readonly string[],
+  gateway: string | undefined,
 ): void {
   const shared = { decision: 'deny', reason: 'unknown-route', status: 503, route: 'unknown' }
   decisions?.refused(shared, MESSAGE, () => {
     const hide = hider({ headers: new Map() })
-    return { ...shared, key: hide(keys.join(' ')), ...traceFields(traceparent) }
+    return {
+      ...shared,
+      key: hide(keys.join(' ')),
+      ...(gateway !== undefined && { gateway }),
+      ...traceFields(traceparent),
+    }
   })
 }

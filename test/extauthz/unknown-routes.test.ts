@@ -2,6 +2,7 @@
 // unknown to an Envoy that serves one.
 
 import { describe, expect, test } from 'vitest'
+import { createDecisionLog } from '../../src/decision-log.js'
 import { buildAuthzTable, type CompiledEntry } from '../../src/extauthz/authz-table.js'
 import { createCheck } from '../../src/extauthz/check.js'
 import { createCheckService } from '../../src/extauthz/check-service.js'
@@ -50,6 +51,7 @@ describe('an Envoy that serves one Gateway', () => {
     const table = new RetainedTable<CompiledEntry>()
     table.replace(buildAuthzTable([entry]), [], 0)
     const observed: string[] = []
+    const decided: object[] = []
     const service = createCheckService({
       ...{ table: () => table, gatewayOf, logger, now: () => NOW * 1000 },
       refetchKeySet: () => Promise.resolve({ isAnswered: true, isOlder: false }),
@@ -58,6 +60,10 @@ describe('an Envoy that serves one Gateway', () => {
         observe: (route, decision, reason) => void observed.push(`${route} ${decision} ${reason}`),
         audited: () => undefined,
       },
+      decisions: createDecisionLog({
+        ...{ claims: [], now: () => 0, choice: { refusals: true, oneAllowedOf: 0 } },
+        write: (_message, fields) => void decided.push(fields),
+      }),
     })
     const { Check } = service.methods
     if (Check?.type !== 'unary') throw new Error('Check is unary')
@@ -66,7 +72,7 @@ describe('an Envoy that serves one Gateway', () => {
       Buffer.from(
         await Check.handle(checkRequest({ key, headers }), { ...CALL, peer, metadata: () => [] }),
       ).toString('hex')
-    return { ask, lines, observed }
+    return { ask, lines, observed, decided }
   }
 
   test.each(['shop/gw', 'shop/two'])('asks about the routes of %s', async (gateway) => {
@@ -78,12 +84,13 @@ describe('an Envoy that serves one Gateway', () => {
   test.each(['bank/gw', ''])(
     'gets for a route of others what it gets for none: "%s"',
     async (gateway) => {
-      const { ask, observed, lines } = createService(() => gateway)
+      const { ask, observed, lines, decided } = createService(() => gateway)
       expect(await ask('shop/app/0')).toBe(await ask('shop/none/0'))
       expect(observed).toEqual(['unknown deny unknown-route', 'unknown deny unknown-route'])
       expect(lines[0]?.fields).toEqual({
         ...{ reason: 'unknown-route', key: 'shop/app/0', gateway, leftOut: 0 },
       })
+      expect(decided[0]).toMatchObject({ route: 'unknown', key: 'shop/app/0', gateway })
     },
   )
 

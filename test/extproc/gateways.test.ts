@@ -68,6 +68,11 @@ describe.each(ENTRIES.map(({ type, key }) => [type, key] as const))('an entry %s
     expect([foreign?.code, foreign?.details]).toEqual([none?.code, none?.details])
     expect(opened).toEqual([])
     expect(logged[0]?.fields).toEqual({ gateway: 'bank/gw', leftOut: 0 })
-    expect(lines[0]).toMatchObject({ decision: 'deny', reason: 'unknown-route', route: 'unknown' })
+    expect(lines[0]).toMatchObject({
+      decision: 'deny',
+      reason: 'unknown-route',
+      route: 'unknown',
+      gateway: 'bank/gw',
+    })
   })
 })
