@@ -4,6 +4,7 @@
 import type { AdminSource } from '../admin/admin-server.js'
 import type { Metrics } from '../admin/metrics.js'
 import { createTranslator } from '../gatewayapi/translator.js'
+import { authenticated } from '../grpc/authenticated.js'
 import type { GrpcService } from '../grpc/service.js'
 import type { Logger } from '../logger.js'
 import type { EnvoyTokens } from '../provision/envoy-tokens.js'
@@ -83,7 +84,7 @@ export function createCore(settings: Settings, deps: CoreDeps): Core {
   const trust = { loopback: !settings.kubernetes }
   const ads = createAds({ cache, envoys, metrics, logger, now, trust, tokens })
   const keySets = keySetsOf(() => ({ remote, pipeline }))
-  const workers = createWorkers(settings, { ads, metrics, logger, mesh: deps.mesh, ...keySets })
+  const workers = createWorkers(settings, { ads, metrics, deps, ...keySets })
   const publisher = createPublisher(publishing({ ads, cache, metrics, workers, deps }))
   const exports = createExports(settings, metrics, workers, logger)
   const caFile = systemCaFile(settings.environment)
@@ -189,18 +190,19 @@ const keySetsOf = (
 interface WorkerParts extends KeySets {
   readonly ads: GrpcService
   readonly metrics: Metrics
-  readonly logger: Logger
-  readonly mesh: MeshParts | undefined
+  readonly deps: Pick<CoreDeps, 'logger' | 'mesh' | 'tokens'>
 }
 
 /** Returns undefined for one worker: this process answers itself. */
 function createWorkers(settings: Settings, parts: WorkerParts): WorkerPool | undefined {
   if (settings.workers === 1) return undefined
-  const { ads, metrics, logger, mesh, refetchKeySet, keySetAnswers } = parts
+  const { ads, metrics, refetchKeySet, keySetAnswers } = parts
+  const { logger, mesh, tokens } = parts.deps
   const workers = new WorkerPool({
     ...{ settings, logger },
     heldBytes: settings.heldBytes ?? defaultHeldBytes(),
-    services: [ads],
+    services: [tokens ? authenticated(ads, tokens) : ads],
+    tokens,
     refetchKeySet: async (id) => ({ ...(await refetchKeySet(id)), answers: keySetAnswers(id) }),
     onRestart: () => metrics.workerEnded(),
   })

@@ -4,6 +4,7 @@
 import type { Socket } from 'node:net'
 import { createMetrics } from '../admin/metrics.js'
 import { createHeldBytes } from '../extproc/stream/held-bytes.js'
+import { authenticated } from '../grpc/authenticated.js'
 import type { GrpcService } from '../grpc/service.js'
 import { createServing, type SocketServing } from '../grpc/serving.js'
 import type { Logger } from '../logger.js'
@@ -17,6 +18,7 @@ import { createRelayedService, type RelayedService } from '../workers/relayed-se
 import { COUNTERS_FD, openCounters } from '../workers/shared-counters.js'
 import { createWorkerTables, type WorkerTables } from '../workers/table-changes.js'
 import { TableQueue } from '../workers/table-queue.js'
+import { TokenQuestions } from '../workers/token-questions.js'
 import { Exports } from './exports/exports.js'
 import { startIdleCollection } from './memory/idle-collection.js'
 import { createCalls } from './outbound/outbound.js'
@@ -51,6 +53,8 @@ class RunningWorker implements Worker {
   readonly #deps: WorkerDeps
   readonly #tables: WorkerTables
   readonly #keySets: KeySetQuestions
+  /** Absent: no client needs a token. */
+  readonly #tokens: TokenQuestions | undefined
   readonly #relayed: readonly RelayedService[]
   /** Creates the services, once telemetry has been started. */
   readonly #services: () => readonly GrpcService[]
@@ -85,19 +89,25 @@ class RunningWorker implements Worker {
       createRelayedService(one, post, () => (this.#streams += 1)),
     )
     this.#exports = new Exports(settings, { logger, metrics: this.#metrics, now, worker })
+    const tokens = start.listeners.some(({ tls }) => tls?.acceptsTokens === true)
+      ? new TokenQuestions(post, now)
+      : undefined
+    this.#tokens = tokens
+    const known = (service: GrpcService): GrpcService =>
+      tokens === undefined ? service : authenticated(service, tokens)
     this.#services = () => [
       ...createCheckAndProcess({
         ...{ decisions: this.#exports.decisions, tracer: this.#exports.tracer },
         ...{ tables: this.#tables, keySets: this.#keySets, metrics: this.#metrics, logger, now },
-        // Workers know no Envoy by its token (settings/provision-checks.ts).
-        tokens: undefined,
+        tokens,
         ...(isMeshController(settings) && {
           probes: createProbeSigns(() => this.#probeSecret, now),
         }),
         ...this.#calls(settings),
         shared: { part: 1 / workers, tallyOf: (provider) => counters.named(provider) },
         ...limitsOf(settings, heldBytes),
-      }),
+      }).map(known),
+      // The main process authenticates their calls.
       ...this.#relayed.map(({ service }) => service),
     ]
   }
@@ -147,6 +157,8 @@ class RunningWorker implements Worker {
       case 'key-set-answers':
         // A check that waited for fresh keys finds them in the tables that were sent before.
         return this.#changes.afterTables(() => this.#keySets.receive(message))
+      case 'admission':
+        return this.#tokens?.receive(message.call, message.admission)
       case 'permits-granted':
       case 'permits-recalled':
         return this.#lines.receive(message)

@@ -11,7 +11,6 @@ export function provisionChecks({
   grpcTlsCert,
   connectTls,
   connectCa,
-  workers,
 }: FlagValues): readonly string[] {
   if (!provision) return connectCa === undefined ? [] : ['--connect-ca belongs to --provision']
   if (!kubernetes) return ['--provision belongs to --kubernetes']
@@ -25,6 +24,5 @@ export function provisionChecks({
     return [
       '--provision with TLS needs --grpc-tls-cert and --grpc-tls-key of Gatehouse, and --connect-tls and --connect-ca for its Envoys; expected all or none',
     ]
-  // Workers cannot ask the API server whose token a client has sent.
-  return workers === 1 ? [] : ['--provision with TLS needs --workers 1']
+  return []
 }

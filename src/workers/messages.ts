@@ -12,7 +12,13 @@ import type { Settings } from '../settings.js'
 export interface HandedListener {
   readonly type: 'unix' | 'tcp'
   /** Paths of PEM files; absent: plaintext. */
-  readonly tls?: { readonly cert: string; readonly key: string; readonly clientCa?: string }
+  readonly tls?: {
+    readonly cert: string
+    readonly key: string
+    readonly clientCa?: string
+    /** Whether clients without a certificate may connect: their calls have tokens. */
+    readonly acceptsTokens?: boolean
+  }
 }
 
 /** A service of the main process, whose streams workers forward. */
@@ -53,6 +59,25 @@ export interface RefetchedKeySet {
   readonly answers: number
 }
 
+/** What the tokens of a call's client have shown. */
+export interface Admission {
+  /** The only Gateway that the client serves; absent: one with other rights. */
+  readonly gateway?: string | undefined
+  /** Present: the call is not served. */
+  readonly refusal?: { readonly status: Status; readonly details: string }
+}
+
+/** A question that only the main process can answer. call: a unique number chosen by the worker. */
+export type QuestionToMain =
+  | { readonly type: 'refetch'; readonly call: number; readonly id: string }
+  /** tokens: all values of the header for the token of an Envoy. */
+  | {
+      readonly type: 'admit'
+      readonly call: number
+      readonly peer: Peer
+      readonly tokens: readonly string[]
+    }
+
 /** stream: a unique number chosen by the worker. */
 export type StreamToWorker =
   | { readonly type: 'stream-send'; readonly stream: number; readonly message: Uint8Array }
@@ -90,6 +115,8 @@ export type StreamToMain =
       readonly method: string
       readonly peer: Peer
       readonly deadline: number
+      /** All values of the header for the token of an Envoy. */
+      readonly tokens: readonly string[]
     }
   | { readonly type: 'stream-message'; readonly stream: number; readonly message: Uint8Array }
   | { readonly type: 'stream-done'; readonly stream: number; readonly how: 'end' | 'cancel' }
@@ -123,6 +150,7 @@ export type ToWorker =
   /** Requests the latest lines of the decision log. */
   | { readonly type: 'decisions'; readonly call: number }
   | { readonly type: 'refetched'; readonly call: number; readonly keySet: RefetchedKeySet }
+  | { readonly type: 'admission'; readonly call: number; readonly admission: Admission }
   | { readonly type: 'key-set-answers'; readonly id: string; readonly answers: number }
   | PermitsToWorker
   | StreamToWorker
@@ -144,7 +172,7 @@ export type FromWorker =
       readonly call: number
       readonly lines: readonly RecentDecision[]
     }
-  | { readonly type: 'refetch'; readonly call: number; readonly id: string }
+  | QuestionToMain
   | PermitsToMain
   | StreamToMain
 

@@ -2,6 +2,7 @@
 
 import type { GrpcService, StreamCall, StreamListener } from '../grpc/service.js'
 import { Status } from '../grpc/status.js'
+import { ENVOY_TOKEN_HEADER } from '../ir/names.js'
 import type { RelayedDescription, StreamToMain, StreamToWorker } from './messages.js'
 
 /** A service whose streams are forwarded. */
@@ -31,7 +32,8 @@ export function createRelayedService(
     const relayed: Relayed = { call, stream, untaken: 0 }
     open.set(stream, relayed)
     const { peer, deadline } = call
-    post({ type: 'stream-open', stream, service: name, method, peer, deadline })
+    const tokens = call.metadata(ENVOY_TOKEN_HEADER)
+    post({ type: 'stream-open', stream, service: name, method, peer, deadline, tokens })
     return listenerOf(relayed, post, () => void open.delete(stream))
   }
 

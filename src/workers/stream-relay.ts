@@ -4,6 +4,7 @@ import { errorKind } from '../errors.js'
 import type { Peer } from '../grpc/peer.js'
 import type { GrpcService, StreamCall, StreamListener } from '../grpc/service.js'
 import { GrpcError, Status } from '../grpc/status.js'
+import { ENVOY_TOKEN_HEADER } from '../ir/names.js'
 import type { Logger } from '../logger.js'
 import type { StreamToMain, StreamToWorker } from './messages.js'
 
@@ -48,7 +49,8 @@ export class StreamRelay {
     for (const call of [...this.#open.values()]) call.cancel()
   }
 
-  #begin({ stream, service, method, peer, deadline }: StreamOpen): void {
+  #begin(opened: StreamOpen): void {
+    const { stream, service, method } = opened
     const found = this.#services.find(({ name }) => name === service)?.methods[method]
     if (found?.type !== 'stream') {
       this.#post({
@@ -59,7 +61,7 @@ export class StreamRelay {
       })
       return
     }
-    const call = new RelayedCall(stream, peer, deadline, {
+    const call = new RelayedCall(opened, {
       post: this.#post,
       onFault: (error) => this.#logger.error({ error: errorKind(error) }, 'a call failed'),
       onOver: () => this.#open.delete(stream),
@@ -86,12 +88,20 @@ class RelayedCall implements StreamCall {
   #isDelivering = false
   #untaken = 0
 
+  readonly peer: Peer
+  readonly deadline: number
+  private readonly stream: number
+  private readonly tokens: readonly string[]
+
   constructor(
-    private readonly stream: number,
-    readonly peer: Peer,
-    readonly deadline: number,
+    { stream, peer, deadline, tokens }: StreamOpen,
     private readonly deps: RelayedCallDeps,
-  ) {}
+  ) {
+    this.stream = stream
+    this.peer = peer
+    this.deadline = deadline
+    this.tokens = tokens
+  }
 
   open(method: { open(call: StreamCall): StreamListener }): void {
     this.#guard(() => {
@@ -104,9 +114,9 @@ class RelayedCall implements StreamCall {
     return this.#isOver
   }
 
-  /** Returns nothing, because headers are not forwarded. */
-  metadata(): readonly string[] {
-    return []
+  /** Of the headers, only the one with a token is forwarded. */
+  metadata(name: string): readonly string[] {
+    return name === ENVOY_TOKEN_HEADER ? this.tokens : []
   }
 
   send(message: Uint8Array): boolean {

@@ -13,25 +13,24 @@ import {
   isOfPermits,
   isOfStream,
   PING_MS,
-  type RefetchedKeySet,
+  type QuestionToMain,
   type ToWorker,
 } from './messages.js'
 import { Permits } from './permits.js'
 import { type CountersFile, createCountersFile } from './shared-counters.js'
 import { StreamRelay } from './stream-relay.js'
 import { NO_TABLES, tableMessages, type Tables } from './table-changes.js'
+import { answerTo, type WorkerAnswersDeps } from './worker-answers.js'
 import { WorkerMetrics } from './worker-metrics.js'
 import { WorkerPlace } from './worker-place.js'
 import { WorkerQuestion } from './worker-question.js'
 
 /** What the pool is created with. */
-export interface WorkerPoolDeps {
+export interface WorkerPoolDeps extends WorkerAnswersDeps {
   readonly settings: Settings
   readonly heldBytes: number
   /** Services of the main process, whose streams workers forward. */
   readonly services: readonly GrpcService[]
-  /** Fetches a key set. Resolves when the result is in the tables. */
-  refetchKeySet(id: string): Promise<RefetchedKeySet>
   /** Called when a worker has ended and a replacement is about to be started. */
   onRestart(): void
   readonly logger: Logger
@@ -238,20 +237,18 @@ export class WorkerPool {
         return this.#metrics.receive(worker, message.call, message.metrics)
       case 'decisions':
         return this.decisions.receive(worker, message.call, message.lines)
+      case 'admit':
       case 'refetch':
-        void this.#refetch(worker, message.call, message.id)
-        return
+        return void this.#answer(worker, message)
       default:
         if (isOfPermits(message)) this.#permits.receive(worker, message)
         else if (isOfStream(message)) this.#relays[worker - 1]?.receive(message)
     }
   }
 
-  async #refetch(worker: number, call: number, id: string): Promise<void> {
-    const keySet = await this.#deps
-      .refetchKeySet(id)
-      .catch(() => ({ isAnswered: false, isOlder: false, answers: 0 }))
-    this.#places[worker - 1]?.post({ type: 'refetched', call, keySet })
+  async #answer(worker: number, question: QuestionToMain): Promise<void> {
+    const answer = await answerTo(question, this.#deps)
+    this.#places[worker - 1]?.post(answer)
   }
 
   #choose(listener: number, preferred: number | undefined): WorkerPlace | undefined {

@@ -296,10 +296,6 @@ describe('the chart', () => {
     [{ envoys: { provison: true } }, /provison/],
     [{ envoys: { provision: true }, mode: 'sidecar' }, /expected mode central/],
     [{ envoys: { provision: true }, mesh: 'envoy-gateway' }, /no mesh/],
-    [
-      { envoys: { provision: true }, tls: { secretName: 'server' }, workers: 2 },
-      /expected workers 1/,
-    ],
     [{ envoys: { provision: true }, namespaces: ['shop'] }, /the release's namespace/],
     [
       { envoys: ['a/b-c', 'a-b/c'].map((gateway) => ({ ...ENVOYS[0], gateway })) },

@@ -299,3 +299,40 @@ test('a token is never logged', async () => {
   await ask('bob/gw', LISTENER_TYPE, token)
   expect(replica.log()).not.toContain(token.split('.')[2])
 })
+
+describe('with workers', () => {
+  beforeAll(async () => {
+    await replica.stop()
+    const kubeconfig = await api.kubeconfig()
+    replica = await startReplica({ kubeconfig, grpc, flags: [...flags, '--workers', '2'] })
+  }, 60_000)
+
+  test.each(TENANTS)('Envoys come back, and serve the policy of %s', async (tenant) => {
+    await eventually(async () => expect(await statusOf(tenant, 'GET')).toBe(200), 60_000)
+    expect(await statusOf(tenant, 'POST')).toBe(403)
+  })
+
+  test('an Envoy reads the configuration of its own Gateway alone', async () => {
+    const token = await tokenFor(api, account('alice'), AUDIENCE)
+    expect((await ask('alice/gw', SECRET_TYPE, token)).names).toEqual(['alice/certificate'])
+    expect(await ask('bob/gw', LISTENER_TYPE, token)).toMatchObject({
+      ...{ code: status.PERMISSION_DENIED, details: 'this Envoy serves the Gateway alice/gw' },
+    })
+  })
+
+  test('nobody is served without a token, or with that of a pod that is no Envoy', async () => {
+    const rows = [
+      [undefined, status.UNAUTHENTICATED, 'expected a client certificate or a token'],
+      [
+        await tokenFor(api, account('mallory'), AUDIENCE),
+        status.PERMISSION_DENIED,
+        'no Gateway has Envoys of the service account mallory/gw-gatehouse',
+      ],
+    ] as const
+    for (const [token, code, details] of rows) {
+      expect(await ask('alice/gw', LISTENER_TYPE, token)).toMatchObject({ code, details })
+      expect(await callOnce('check', token)).toEqual({ code, details })
+    }
+    expect(await callOnce('health')).toMatchObject({ code: status.OK })
+  })
+})

@@ -226,10 +226,6 @@ describe('commands', () => {
     ['serve --kubernetes --provision --connect a:1 --connect-tls b', 'expected all or none'],
     ['serve --kubernetes --provision --connect a:1 --connect-ca b', 'expected all or none'],
     [`serve --kubernetes --provision --connect a:1 ${OWN_TLS}`, 'expected all or none'],
-    [
-      `serve --kubernetes --provision --connect a:1 ${OWN_TLS} --connect-tls b --connect-ca c --workers 2`,
-      '--provision with TLS needs --workers 1',
-    ],
     ['serve --kubernetes --connect-ca b', '--connect-ca belongs to --provision'],
   ])(
     '%s is wrong: Envoys are created in a cluster, and must know where to connect',

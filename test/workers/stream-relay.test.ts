@@ -62,7 +62,7 @@ function openAt(name: string): StreamListener {
     peer: { type: 'tcp', address: '10.0.0.1', hasCertificate: true },
     deadline: 7,
     isCancelled: () => false,
-    metadata: () => [],
+    metadata: (name) => [`value of ${name}`],
     send(message) {
       seen.push(`client: ${text(message).slice(0, 20)}`)
       return takes
@@ -83,6 +83,11 @@ test('messages go both ways, and the service knows whose they are', () => {
     { type: 'tcp', address: '10.0.0.1', hasCertificate: true },
     7,
   ])
+})
+
+test('of the headers, the service sees the token of an Envoy alone', () => {
+  expect(opened.metadata('x-gatehouse-token')).toEqual(['value of x-gatehouse-token'])
+  expect(opened.metadata('authorization')).toEqual([])
 })
 
 test('the service ends it, with its status', () => {

@@ -92,9 +92,6 @@ policy.gatehouse.dev/gateway-namespace: {{ $parts._0 }}
 {{- if or (ne .Values.mode "central") .Values.mesh -}}
 {{- fail "envoys.provision: expected mode central, and no mesh" -}}
 {{- end -}}
-{{- if and .Values.tls.secretName (ne (toString .Values.workers) "1") -}}
-{{- fail "envoys.provision with tls.secretName: expected workers 1" -}}
-{{- end -}}
 {{- if and .Values.namespaces (not (has .Release.Namespace .Values.namespaces)) -}}
 {{- fail "envoys.provision: expected the release's namespace among namespaces, as the parameters of its Envoys are there" -}}
 {{- end -}}

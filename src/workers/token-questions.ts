@@ -1,0 +1,97 @@
+// In a worker: knows Envoys by their tokens, which the main process has reviewed for all workers.
+
+import type { Authenticator } from '../grpc/authenticated.js'
+import type { Peer } from '../grpc/peer.js'
+import type { Call } from '../grpc/service.js'
+import { GrpcError } from '../grpc/status.js'
+import { ENVOY_TOKEN_HEADER } from '../ir/names.js'
+import type { Admission, FromWorker } from './messages.js'
+
+/** A token that the main process has confirmed for a connection. */
+interface Proved {
+  readonly token: string
+  readonly gateway: string | undefined
+  /** When it was confirmed, in milliseconds since the epoch. */
+  readonly since: number
+}
+
+/** A question under way about the tokens of a connection. */
+interface Asking {
+  readonly tokens: string
+  readonly answer: Promise<void>
+}
+
+/** Age at which the main process is asked again, beside the calls, in milliseconds. */
+const FRESH_MS = 10_000
+/** Age at which calls wait for its answer, in milliseconds. */
+const STALE_MS = 60_000
+
+/** Authenticates the calls of a worker. */
+export class TokenQuestions implements Authenticator {
+  readonly #post: (message: FromWorker) => void
+  /** Milliseconds since the epoch. */
+  readonly #now: () => number
+  readonly #calls = new Map<number, (admission: Admission) => void>()
+  readonly #proved = new WeakMap<Peer, Proved>()
+  readonly #asking = new WeakMap<Peer, Asking>()
+  #last = 0
+
+  constructor(post: (message: FromWorker) => void, now: () => number) {
+    this.#post = post
+    this.#now = now
+  }
+
+  admit(call: Pick<Call, 'peer' | 'metadata'>): Promise<void> | undefined {
+    const { peer } = call
+    if (peer.hasCertificate || peer.type === 'unix') return undefined
+    const tokens = call.metadata(ENVOY_TOKEN_HEADER)
+    const proved = this.#proved.get(peer)
+    if (proved === undefined || tokens.length !== 1 || tokens[0] !== proved.token)
+      return this.#ask(peer, tokens)
+    const age = this.#now() - proved.since
+    if (age >= STALE_MS) return this.#ask(peer, tokens)
+    // A refusal is for the next call to hear.
+    if (age >= FRESH_MS) void this.#ask(peer, tokens).catch(() => undefined)
+    return undefined
+  }
+
+  /** Returns the only Gateway that the peer serves; undefined: a peer with other rights. */
+  gatewayOf(peer: Peer): string | undefined {
+    const proved = this.#proved.get(peer)
+    return proved && (proved.gateway ?? '')
+  }
+
+  receive(call: number, admission: Admission): void {
+    this.#calls.get(call)?.(admission)
+    this.#calls.delete(call)
+  }
+
+  #ask(peer: Peer, tokens: readonly string[]): Promise<void> {
+    const text = tokens.join('\n')
+    const before = this.#asking.get(peer)
+    if (before?.tokens === text) return before.answer
+    const asking: Asking = {
+      tokens: text,
+      answer: this.#askOnce(peer, tokens).finally(() => {
+        if (this.#asking.get(peer) === asking) this.#asking.delete(peer)
+      }),
+    }
+    this.#asking.set(peer, asking)
+    return asking.answer
+  }
+
+  async #askOnce(peer: Peer, tokens: readonly string[]): Promise<void> {
+    const call = (this.#last += 1)
+    const admission = await new Promise<Admission>((resolve) => {
+      this.#calls.set(call, resolve)
+      this.#post({ type: 'admit', call, peer, tokens })
+    })
+    const [token = ''] = tokens
+    if (admission.refusal === undefined) {
+      this.#proved.set(peer, { token, gateway: admission.gateway, since: this.#now() })
+      return
+    }
+    if (this.#proved.get(peer)?.token === token) this.#proved.delete(peer)
+    throw new GrpcError(admission.refusal.status, admission.refusal.details)
+  }
+}
