@@ -114,7 +114,7 @@ class RelayedCall implements StreamCall {
     return this.#isOver
   }
 
-  /** Of the headers, only the one with a token is forwarded. */
+  /** Returns the values of the header with a token, the only one that is forwarded. */
   metadata(name: string): readonly string[] {
     return name === ENVOY_TOKEN_HEADER ? this.tokens : []
   }
