@@ -1,12 +1,13 @@
 // Builds the parts of manifests that are plain Gateway API, for every mesh.
 
 import type { MeshDocuments, MeshParent, MeshRoute } from '../ir/mesh-route.js'
+import { nameAfter } from '../ir/names.js'
 import { type Manifest, metadataOf } from './manifest.js'
 
 const GROUP = 'gateway.networking.k8s.io'
 
 /** Name of the policies on an HTTPRoute or a Gateway. */
-export const policyName = (target: string): string => `gatehouse-${target}`
+export const policyName = (target: string): string => nameAfter('gatehouse-', target)
 
 /** Reference to the target of a policy. rule: name of a rule of the target. */
 export const targetRef = (kind: 'HTTPRoute' | 'Gateway', name: string, rule?: string): object => ({

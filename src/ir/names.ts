@@ -1,5 +1,7 @@
 // Defines every name and key that two parts of Gatehouse must agree on.
 
+import { hash } from 'node:crypto'
+
 /** Call metadata (ext_proc) that carries the table key. */
 export const ROUTE_METADATA_KEY = 'x-gatehouse-route'
 /** Call metadata (ext_proc) that carries the client's IP address, on routes that ext_proc answers. */
@@ -83,8 +85,21 @@ export const SEAL_HEADERS = { authz: 'x-gatehouse-passed', guard: 'x-gatehouse-s
 /** The Secret of a namespace with sealed routes, and its member with the value of those headers. */
 export const SEAL_SECRET = { name: 'gatehouse-seal', key: 'seal' } as const
 
+/** Longest name of a Kubernetes object. */
+const LONGEST_NAME = 253
+
+/**
+ * Name of an object that Gatehouse creates for another one: a prefix with the other's name, or with a hash of it if that
+ * would be too long.
+ */
+export function nameAfter(prefix: string, name: string): string {
+  const whole = `${prefix}${name}`
+  return whole.length <= LONGEST_NAME ? whole : `${prefix}${hash('sha256', name)}.long`
+}
+
 /** Name of the HTTPRoute that serves the OAuth documents of another one in a mesh. */
-export const documentsRoute = (httpRoute: string): string => `gatehouse-documents-${httpRoute}`
+export const documentsRoute = (httpRoute: string): string =>
+  nameAfter('gatehouse-documents-', httpRoute)
 
 /** Key of the entry that filters lists, separate from that of the rule's documents. */
 export const listsKey = (key: string): string => `${key}/lists`

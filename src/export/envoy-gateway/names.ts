@@ -1,5 +1,6 @@
 // Names and references of exported objects, and their form in Envoy Gateway's API.
 
+import { nameAfter } from '../../ir/names.js'
 import { type ExportAddress, type ExportTargets, type Manifest, metadataOf } from '../manifest.js'
 
 /** API group of Envoy Gateway's own kinds. */
@@ -14,7 +15,8 @@ export const CLOSED_BACKEND = 'gatehouse-closed'
 export const AUTHORITY = { group: '', kind: 'ConfigMap', name: 'gatehouse-ca' } as const
 
 /** Name of the SecurityPolicy for the pages of a relay. */
-export const pagesPolicyName = (httpRoute: string): string => `gatehouse-pages-${httpRoute}`
+export const pagesPolicyName = (httpRoute: string): string =>
+  nameAfter('gatehouse-pages-', httpRoute)
 
 /** References to the two addresses of an export, from any namespace. */
 export interface BackendRefs {

@@ -1,6 +1,6 @@
 // Names that an export for Istio and istiod must agree on, and names of exported objects.
 
-import { hash } from 'node:crypto'
+import { nameAfter } from '../../ir/names.js'
 import type { ExportAddress } from '../manifest.js'
 
 /** Name of Gatehouse's ext_authz filter; it differs from Envoy's own, which Istio uses for an AuthorizationPolicy. */
@@ -27,16 +27,9 @@ export const istioRouteName = (
   rule: string | undefined,
 ): string => rule ?? `${namespace}.${httpRoute}.${index}`
 
-/** Longest name of an object. */
-const LONGEST_NAME = 253
-
 /**
  * Name of the EnvoyFilter with the patches of one HTTPRoute alone. Namespaces contain no dot, and policyName() begins
  * with other characters, so no two objects share a name.
  */
-export function routeFilterName(namespace: string, httpRoute: string): string {
-  const name = `gatehouse.${namespace}.${httpRoute}`
-  return name.length <= LONGEST_NAME
-    ? name
-    : `gatehouse.${namespace}.${hash('sha256', httpRoute)}.long`
-}
+export const routeFilterName = (namespace: string, httpRoute: string): string =>
+  nameAfter(`gatehouse.${namespace}.`, httpRoute)
