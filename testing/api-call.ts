@@ -80,6 +80,7 @@ const PLURALS: Readonly<Record<string, string>> = {
   EnvoyExtensionPolicy: 'envoyextensionpolicies',
   ClientTrafficPolicy: 'clienttrafficpolicies',
   BackendTrafficPolicy: 'backendtrafficpolicies',
+  ValidatingAdmissionPolicy: 'validatingadmissionpolicies',
 }
 const CLUSTER_SCOPED = new Set([
   'GatewayClass',
@@ -88,6 +89,8 @@ const CLUSTER_SCOPED = new Set([
   'ClusterRole',
   'ClusterRoleBinding',
   'CustomResourceDefinition',
+  'ValidatingAdmissionPolicy',
+  'ValidatingAdmissionPolicyBinding',
 ])
 
 /** Returns the path of an object; the namespace defaults to "default". */
