@@ -25,11 +25,11 @@ test('a guarded request under way ends with 503 by the keepalive of its connecti
   stack.webhook.answer(() => (asked += 1))
   const answer = stack.post('/both', chat('a secret'))
   await eventually(() => expect(asked).toBe(1))
-  expect(await timeouts()).toBe(0)
+  const before = await timeouts()
   stack.child.kill('SIGSTOP')
   expect((await answer).status).toBe(503)
   // Nothing else ended it: without a PING it would still wait for its webhook, which has no deadline.
-  expect(await timeouts()).toBeGreaterThan(0)
+  expect(await timeouts()).toBeGreaterThan(before)
   expect((await stack.post('/both', chat('a secret'))).status).toBe(503)
   expect(stack.llm.requests).toEqual([])
   stack.child.kill('SIGCONT')

@@ -17,7 +17,7 @@ let stack: GuardedStack
 
 beforeAll(async () => {
   stack = await startGuardedStack(guardedBoth, {
-    flags: ['--held-bytes', '30MiB', '--body-timeout', '2s'],
+    flags: ['--held-bytes', '30MiB', '--body-timeout', '8s'],
   })
 })
 afterAll(() => stack.close())

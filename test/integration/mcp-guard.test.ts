@@ -35,7 +35,7 @@ beforeAll(async () => {
     ...guardedMcp('/copied', 'everything', { response: [hook('copied')] }),
     ...guardedMcp('/results', 'everything', { response: [hook('guard')] }),
     ...guardedMcp('/raw', 'raw', both(hook('guard'))),
-    ...service('hurried', webhook.port, '200ms'),
+    ...service('hurried', webhook.port, '1s'),
     ...guardedMcp('/hurried', 'raw', both(hook('hurried'))),
     ...guardedMcp('/open', 'raw', both(hook('guard', { failureMode: 'FailOpen' }))),
   ])

@@ -75,7 +75,7 @@ test.each(['plain TCP', 'TLS', 'mutual TLS'] as const)('over %s', async (transpo
   const stack = await start(transport)
   await expectAllWorks(stack)
   // Of the main thread, which has the stream of ADS, and of the worker.
-  expect(await connections(stack)).toBe(2)
+  await eventually(async () => expect(await connections(stack)).toBe(2))
 
   // A change is sent over ADS, beside checks and guards.
   await stack.gatehouse.write(

@@ -108,7 +108,7 @@ beforeAll(async () => {
     ],
     {
       flags: [
-        ...['--max-body-bytes', '64KiB', '--held-bytes', '1MiB', '--body-timeout', '1s'],
+        ...['--max-body-bytes', '64KiB', '--held-bytes', '1MiB', '--body-timeout', '3s'],
         ...['--mcp-body-bytes', '16KiB'],
       ],
     },

@@ -222,7 +222,9 @@ test('Envoy gets a new route when every worker has its policy', async () => {
   } finally {
     process.kill(still, 'SIGCONT')
   }
-  await eventually(async () => expect((await send(stack.origin, '/new')).status).toBe(401))
+  await eventually(async () =>
+    expect((await send(stack.origin, '/new')).status, stack.log()).toBe(401),
+  )
   const headers = bearer(await sign(key))
   expect((await send(stack.origin, '/new', { headers })).status).toBe(200)
 })
