@@ -7,11 +7,12 @@ import type { MeshRoute } from '../../ir/mesh-route.js'
 import type { ProcEntry } from '../../ir/proc-entry.js'
 import type { WantedDocument } from '../../ir/remote-target.js'
 import type { GatewayName, ResourceStatus } from '../../ir/status.js'
-import { mapEach, mapWork, type Work } from '../../turns.js'
+import { mapWork, type Work } from '../../turns.js'
 import { type Context, queryWork } from '../world/context.js'
 import { uniqueGateways } from '../world/world.js'
 import { heirsOf, type HeirsOfAll } from './heirs.js'
 import type { PlacedRelay } from './relay-hosts.js'
+import { checkPatterns } from './route-matches.js'
 import type { OrderedRoute } from './route-order.js'
 import { type TranslatedRoute, translateRoute } from './routes.js'
 import type { HttpRoute } from './rule-routes.js'
@@ -49,7 +50,12 @@ export const translateRoutes = (
   mapWork(chunks, (chunk) => queryWork(context, 'routes', chunk, (own) => routesOf(own, chunk)))
 
 function* routesOf(context: Context, chunk: Chunk<HttpRoute>): Work<RouteChunk> {
-  const routes = yield* mapEach(chunk, (route) => translateRoute(context, route))
+  const routes = yield* mapWork(chunk, function* (route) {
+    yield* checkPatterns(context, route.spec)
+    const translated = translateRoute(context, route)
+    yield
+    return translated
+  })
   const isMesh = context.options.mesh !== undefined
   return { ...pooled(routes), ...(isMesh ? { unchecked: uncheckedIn(routes) } : {}) }
 }

@@ -2,21 +2,55 @@
 
 import { compareText } from '../../incremental/sorted-list.js'
 import type { PathMatch, RouteMatch, ValueMatch } from '../../ir/route.js'
-import type { HttpRouteRule } from '../../resources/kinds/http-route.js'
+import type { HttpRouteRule, HttpRouteSpec } from '../../resources/kinds/http-route.js'
 import { err, ok, type Result } from '../../result.js'
+import type { Work } from '../../turns.js'
+import { type Context, query } from '../world/context.js'
 import { isHeaderName } from '../world/header-modifiers.js'
 import { isPattern, PATTERN_EXPECTED } from './path-patterns.js'
 
 type MatchSpec = HttpRouteRule['matches'][number]
 
+/** Whether the regular expression of a path, header or query parameter is usable. */
+type IsUsable = (match: { readonly value: string }) => boolean
+
+const compiles: IsUsable = ({ value }) => isPattern(value)
+
+/** Returns the test for a translation, which compiles the pattern of a match once. */
+export const usablePatterns =
+  (context: Context): IsUsable =>
+  (match) =>
+    query(context, 'pattern', match, () => compiles(match))
+
+/**
+ * Compiles the patterns of a route, with a yield after each, so that translateMatch() need not do it at once: one takes
+ * a quarter of a millisecond, and a route may have thousands.
+ */
+export function* checkPatterns(
+  context: Context,
+  { rules }: Pick<HttpRouteSpec, 'rules'>,
+): Work<void> {
+  const isUsable = usablePatterns(context)
+  for (const { matches } of rules)
+    for (const { path, headers, queryParams } of matches)
+      for (const match of [path, ...headers, ...queryParams]) {
+        if (match.type !== 'RegularExpression') continue
+        isUsable(match)
+        yield
+      }
+}
+
 /** Translates a match. The error is a sentence for the status. */
-export function translateMatch(spec: MatchSpec): Result<RouteMatch, string> {
-  const path = translatePath(spec.path)
+export function translateMatch(
+  spec: MatchSpec,
+  isUsable: IsUsable = compiles,
+): Result<RouteMatch, string> {
+  const path = translatePath(spec.path, isUsable)
   if (!path.ok) return path
   const badName = spec.headers.find(({ name }) => !isHeaderName(name))
   if (badName !== undefined) return err(`"${badName.name}" is not a header name`)
   const values = [...spec.headers, ...spec.queryParams]
-  const bad = values.find(({ type, value }) => type === 'RegularExpression' && !isPattern(value))
+  const bad = values.find((match) => match.type === 'RegularExpression' && !isUsable(match))
   if (bad !== undefined) return err(`${bad.name}: ${PATTERN_EXPECTED}`)
   return ok({
     path: path.value,
@@ -28,9 +62,10 @@ export function translateMatch(spec: MatchSpec): Result<RouteMatch, string> {
   })
 }
 
-function translatePath({ type, value }: MatchSpec['path']): Result<PathMatch, string> {
+function translatePath(path: MatchSpec['path'], isUsable: IsUsable): Result<PathMatch, string> {
+  const { type, value } = path
   if (type === 'RegularExpression')
-    return isPattern(value) ? ok({ type, value }) : err(`path "${value}": ${PATTERN_EXPECTED}`)
+    return isUsable(path) ? ok({ type, value }) : err(`path "${value}": ${PATTERN_EXPECTED}`)
   const problem = pathProblem(value)
   if (problem !== undefined) return err(`path "${value}" ${problem}`)
   if (type === 'Exact') return ok({ type, value })
@@ -48,8 +83,8 @@ function pathProblem(path: string): string | undefined {
  * Returns a match by path alone, in place of one that cannot be translated. It covers every request that the author's
  * match could, so none of them reaches a broader route. undefined: no request that Envoy normalised has such a path.
  */
-export function coveringMatch({ path }: MatchSpec): RouteMatch | undefined {
-  const translated = translatePath(path)
+export function coveringMatch({ path }: MatchSpec, isUsable: IsUsable): RouteMatch | undefined {
+  const translated = translatePath(path, isUsable)
   if (translated.ok) return { path: translated.value, headers: [], queryParams: [] }
   return path.type === 'RegularExpression'
     ? { path: coverOf(path.value), headers: [], queryParams: [] }

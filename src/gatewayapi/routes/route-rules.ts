@@ -13,7 +13,7 @@ import { type Filters, translateFilters } from './filters.js'
 import { extendCorsForMcp } from './mcp-cors.js'
 import { leakProblems, translateMirrors } from './mirrors.js'
 import { brokenPolicies, translateBackends } from './route-backends.js'
-import { coveringMatch, translateMatch } from './route-matches.js'
+import { coveringMatch, translateMatch, usablePatterns } from './route-matches.js'
 import type { OrderedRoute } from './route-order.js'
 import { actionOf, buildRoutes, refusalOf, type RuleInput } from './rule-routes.js'
 import { authzEntry, procEntry } from './table-entries.js'
@@ -59,7 +59,8 @@ export function translateRule(context: Context, input: RuleInput): TranslatedRul
   const backends = translateBackends(context, namespace, rule, { keepsHost, presenter })
   const copies = translateMirrors(context, namespace, filters.mirrors ?? [], presenter)
   const specs = rule.matches.length > 0 ? rule.matches : [EVERYTHING]
-  const matches = specs.map(translateMatch)
+  const isUsable = usablePatterns(context)
+  const matches = specs.map((spec) => translateMatch(spec, isUsable))
   const problems = [
     ...matches.flatMap((match) => (match.ok ? [] : [match.error])),
     ...filters.problems,
@@ -81,7 +82,9 @@ export function translateRule(context: Context, input: RuleInput): TranslatedRul
   const routes = matches.flatMap((match, position) => {
     if (match.ok) return buildRoutes(input, shared, match.value, position)
     // Without a route in its place, requests that it protects would match a broader route.
-    const covering = isProtective ? coveringMatch(specs[position] ?? EVERYTHING) : undefined
+    const covering = isProtective
+      ? coveringMatch(specs[position] ?? EVERYTHING, isUsable)
+      : undefined
     return covering === undefined ? [] : buildRoutes(input, shared, covering, position)
   })
   return {
