@@ -45,7 +45,7 @@ export function createChunker<Element extends object>(
     const last = chunk.at(-1)
     const isWhole =
       start + chunk.length === list.length || (last !== undefined && endsWith(last, chunk.length))
-    return isWhole && chunk.every((element, index) => element === list[start + index])
+    return isWhole && chunk.every((element, index) => Object.is(element, list[start + index]))
   }
   const chunkAt = (list: readonly Element[], start: number, first: Element): Chunk<Element> => {
     const before = known.get(first)
