@@ -31,6 +31,7 @@ let api: ApiServer
 let backend: Awaited<ReturnType<typeof startBackend>>
 let replica: Replica
 let folder: string
+let startGatehouse: (...more: readonly string[]) => Promise<Replica>
 
 beforeAll(async () => {
   api = await startApiServer()
@@ -49,7 +50,9 @@ beforeAll(async () => {
     ...['--provision', '--connect', grpc, '--connect-tls', AUDIENCE, '--connect-ca', cert],
     ...['--grpc-tls-cert', cert, '--grpc-tls-key', key],
   ]
-  replica = await startReplica({ kubeconfig: await api.kubeconfig(), grpc, flags })
+  const kubeconfig = await api.kubeconfig()
+  startGatehouse = (...more) => startReplica({ kubeconfig, grpc, flags: [...flags, ...more] })
+  replica = await startGatehouse()
   for (const tenant of TENANTS) await startEnvoy(tenant, tenant)
   await startEnvoy('alice', 'rogue', asRogue)
 }, 180_000)
@@ -259,21 +262,28 @@ test('an Envoy has the policy of a route of a ListenerSet', async () => {
   expect((await get('set', '/', {}, 'POST')).status).toBe(403)
 })
 
-describe('an Envoy that chooses the keys itself', () => {
-  test('may use those of its Gateway, and those that its Gateway shares', async () => {
-    const { check, process } = await asRogueFor('own')
-    expect([check.status, process.status]).toEqual([200, 200])
-    expect((await get('rogue', '/shared')).status).toBe(200)
-    expect((await get('rogue', '/shared', {}, 'POST')).status).toBe(403)
-  })
+async function usesOwn(): Promise<void> {
+  const { check, process } = await asRogueFor('own')
+  expect([check.status, process.status]).toEqual([200, 200])
+  expect((await get('rogue', '/shared')).status).toBe(200)
+  expect((await get('rogue', '/shared', {}, 'POST')).status).toBe(403)
+}
 
-  test('is told of those of another Gateway what it is told of a route that does not exist', async () => {
-    const nothing = await asRogueFor('nothing')
-    expect([nothing.check.status, nothing.process.status]).toEqual([503, 500])
-    expect(await asRogueFor('foreign')).toEqual(nothing)
-    expect(await get('rogue', '/set')).toEqual(nothing.check)
-    expect(replica.log()).toMatch(/"key":"bob\/app\/0".*"gateway":"alice\/gw"/)
-  })
+async function usesNoOther(): Promise<void> {
+  const nothing = await asRogueFor('nothing')
+  expect([nothing.check.status, nothing.process.status]).toEqual([503, 500])
+  expect(await asRogueFor('foreign')).toEqual(nothing)
+  expect(await get('rogue', '/set')).toEqual(nothing.check)
+  expect(replica.log()).toMatch(/"key":"bob\/app\/0".*"gateway":"alice\/gw"/)
+}
+
+describe('an Envoy that chooses the keys itself', () => {
+  test('may use those of its Gateway, and those that its Gateway shares', usesOwn)
+
+  test(
+    'is told of those of another Gateway what it is told of a route that does not exist',
+    usesNoOther,
+  )
 
   test('has no other rights after its token was renewed', async () => {
     const token = await tokenFor(api, { namespace: 'alice', name: 'gw-gatehouse' }, AUDIENCE)
@@ -294,4 +304,17 @@ test('a route that leaves a Gateway is never unknown to the Envoys of that Gatew
   while (seen.at(-1) === 200) seen.push((await get('bob', '/shared', {}, 'PUT')).status)
   expect(new Set(seen)).toEqual(new Set([200, 403]))
   expect((await get('alice', '/shared', {}, 'PUT')).status).toBe(200)
+})
+
+describe('with workers', () => {
+  beforeAll(async () => {
+    await replica.stop()
+    replica = await startGatehouse('--workers', '2')
+    await eventually(async () => expect((await get('rogue', '/own')).status).toBe(200), 60_000)
+    await eventually(async () => expect((await asRogueFor('own')).process.status).toBe(200), 60_000)
+  }, 150_000)
+
+  test('an Envoy that chooses the keys itself may use those of its Gateway', usesOwn)
+
+  test('and none of another Gateway', usesNoOther)
 })
