@@ -21,3 +21,7 @@ export interface PeerTrust {
 /** Whether the peer uses a Unix socket, a verified client certificate, or trusted loopback. */
 export const isPrivatePeer = (peer: Peer, trust: PeerTrust): boolean =>
   peer.hasCertificate || peer.type === 'unix' || (trust.loopback && isLocalHost(peer.address))
+
+/** Whether the peer is known without a token: by its certificate, or because it uses a Unix socket. */
+export const needsNoToken = ({ hasCertificate, type }: Peer): boolean =>
+  hasCertificate || type === 'unix'

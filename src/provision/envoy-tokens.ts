@@ -4,7 +4,7 @@
 import { hash } from 'node:crypto'
 import { errorText } from '../errors.js'
 import type { Authenticator } from '../grpc/authenticated.js'
-import type { Peer } from '../grpc/peer.js'
+import { needsNoToken, type Peer } from '../grpc/peer.js'
 import type { Call } from '../grpc/service.js'
 import { Status } from '../grpc/status.js'
 import { ENVOY_TOKEN_HEADER } from '../ir/names.js'
@@ -217,8 +217,6 @@ export class EnvoyTokens implements Authenticator {
     })
   }
 }
-
-const needsNoToken = ({ hasCertificate, type }: Peer): boolean => hasCertificate || type === 'unix'
 
 const MAX_TOKEN_LENGTH = 16_384
 

@@ -1,7 +1,7 @@
 // In a worker: knows Envoys by their tokens, which the main process has reviewed for all workers.
 
 import type { Authenticator } from '../grpc/authenticated.js'
-import type { Peer } from '../grpc/peer.js'
+import { needsNoToken, type Peer } from '../grpc/peer.js'
 import type { Call } from '../grpc/service.js'
 import { GrpcError } from '../grpc/status.js'
 import { ENVOY_TOKEN_HEADER } from '../ir/names.js'
@@ -43,7 +43,7 @@ export class TokenQuestions implements Authenticator {
 
   admit(call: Pick<Call, 'peer' | 'metadata'>): Promise<void> | undefined {
     const { peer } = call
-    if (peer.hasCertificate || peer.type === 'unix') return undefined
+    if (needsNoToken(peer)) return undefined
     const tokens = call.metadata(ENVOY_TOKEN_HEADER)
     const proved = this.#proved.get(peer)
     if (proved === undefined || tokens.length !== 1 || tokens[0] !== proved.token)
@@ -55,10 +55,9 @@ export class TokenQuestions implements Authenticator {
     return undefined
   }
 
-  /** Returns the only Gateway that the peer serves; undefined: a peer with other rights. */
+  /** Like gatewayOf() of EnvoyTokens. */
   gatewayOf(peer: Peer): string | undefined {
-    const proved = this.#proved.get(peer)
-    return proved && (proved.gateway ?? '')
+    return needsNoToken(peer) ? undefined : (this.#proved.get(peer)?.gateway ?? '')
   }
 
   receive(call: number, admission: Admission): void {

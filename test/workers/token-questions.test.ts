@@ -52,7 +52,7 @@ afterEach(() => vi.useRealTimers())
 
 test('a connection whose token is confirmed is served, and asks no second time', async () => {
   const peer = tcp()
-  expect(worker.gatewayOf(peer)).toBeUndefined()
+  expect(worker.gatewayOf(peer)).toBe('')
   await Promise.all([worker.admit(callOf(peer, 'a')), worker.admit(callOf(peer, 'a'))])
   expect(worker.admit(callOf(peer, 'a'))).toBeUndefined()
   expect([asked, worker.gatewayOf(peer)]).toEqual([['a'], 'shop/gw'])
@@ -79,7 +79,7 @@ test.each([[[]], [['a']], [['a', 'a']]])(
     await expect(worker.admit(callOf(peer, ...sent))).rejects.toMatchObject({
       ...{ status: Status.UNAUTHENTICATED, message: 'not this one' },
     })
-    expect(worker.gatewayOf(peer)).toBeUndefined()
+    expect(worker.gatewayOf(peer)).toBe('')
   },
 )
 
@@ -108,7 +108,7 @@ test('after ten seconds the main process is asked beside the calls, and what it 
   await vi.advanceTimersByTimeAsync(10_000)
   expect(worker.admit(callOf(peer, 'a'))).toBeUndefined()
   await vi.advanceTimersByTimeAsync(0)
-  expect(worker.gatewayOf(peer)).toBeUndefined()
+  expect(worker.gatewayOf(peer)).toBe('')
   await expect(worker.admit(callOf(peer, 'a'))).rejects.toThrow('not this one')
 })
 
