@@ -2,7 +2,10 @@
 
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
-import { CreateMessageRequestSchema } from '@modelcontextprotocol/sdk/types.js'
+import {
+  CreateMessageRequestSchema,
+  LoggingMessageNotificationSchema,
+} from '@modelcontextprotocol/sdk/types.js'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type McpServer, startMcpServer } from '../../src/demo/mcp-server.js'
 import { both, hook } from '../support/guardrails.js'
@@ -152,6 +155,62 @@ test('the stream of a GET is guarded as it arrives, and continues after a reject
     { jsonrpc: '2.0', id: 3, result: text('****') },
   ])
   aborter.abort()
+})
+
+describe('events of another content type', () => {
+  const hidden = event(log('a secret')).replace('secret', '\\u0073ecret')
+
+  test('on a GET, which the official client reads whatever the type is, do not pass', async () => {
+    const initialized = {
+      protocolVersion: '2025-11-25',
+      capabilities: { logging: {} },
+      serverInfo: { name: 's', version: '1' },
+    }
+    stack.server.answer(({ method, body }, response) => {
+      const { id } = JSON.parse(body || '{}') as { id?: number }
+      if (method === 'GET') response.writeHead(200, { 'content-type': 'text/plain' }).end(hidden)
+      else if (id === undefined) response.writeHead(202).end()
+      else {
+        response.writeHead(200, { 'content-type': 'application/json' })
+        response.end(message({ id, result: initialized }))
+      }
+    })
+    const client = new Client({ name: 'gatehouse-tests', version: '1' })
+    const outcome = new Promise((resolve) => {
+      client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) =>
+        resolve(params.data),
+      )
+      client.onerror = ({ message: said }) => resolve(said)
+    })
+    await client.connect(new StreamableHTTPClientTransport(new URL(`${stack.origin}/raw`)))
+    try {
+      expect(await outcome).toContain('Failed to open SSE stream')
+    } finally {
+      await client.close()
+    }
+  })
+
+  test.each([
+    ['nothing', ''],
+    ['a byte order mark', '\ufeff'],
+    ['a comment', ': hi\r'],
+    ['a line end of some clients', 'a page\u2028'],
+    ['much text', `${'x'.repeat(64 * 1024 - 2)}\n`],
+  ])('after %s do not pass', async (_name, before) => {
+    stack.server.answer((_request, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' }).end(before + hidden)
+    })
+    const { status, body } = await stack.post('/raw', call)
+    expect([status, body]).toEqual([503, expect.not.stringContaining('ecret')])
+  })
+
+  test('a page with the word in a line passes', async () => {
+    const page = 'all data: secret'
+    stack.server.answer((_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/plain' }).end(page)
+    })
+    expect((await stack.post('/raw', call)).body).toBe('all data: ****')
+  })
 })
 
 describe('what the client sends beside calls', () => {

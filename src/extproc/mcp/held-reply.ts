@@ -14,6 +14,7 @@ import type { Headers } from '../stream/process-message.js'
 import type { ProcessorStream } from '../stream/processor.js'
 import type { OwnReply } from '../stream/reply-output.js'
 import { loggedReply, logRefusal } from '../webhook/refusal-log.js'
+import { hasEvents } from './hidden-events.js'
 import { inspectMessage } from './inspect-message.js'
 import { inspectReplyText } from './inspect-reply.js'
 import type { McpExchange } from './mcp-guard.js'
@@ -61,7 +62,7 @@ export function createHeldMcpReply(
     busy: () => refuse(mcpBusy(answered())),
     complete: async (held, hasTrailers) => {
       const bytes = held.take()
-      const finding = await inspectBody(bytes, answered, exchange)
+      const finding = await inspectBody(bytes, answered, exchange, isSuccess(headers()))
       if (finding.type === 'aborted' || exchange.signal.aborted) return
       if (finding.type === 'refused') return refuse(finding, hasTrailers)
       phase.become('done')
@@ -92,6 +93,7 @@ async function inspectBody(
   bytes: Uint8Array,
   answered: () => Answered,
   exchange: McpExchange,
+  mayBeEvents: boolean,
 ): Promise<ReplyFinding> {
   if (bytes.length === 0) return { type: 'unread' }
   const { signal } = exchange
@@ -100,6 +102,9 @@ async function inspectBody(
   if (text === NOT_UTF8) return unreadableMcpReply('not UTF-8', answered())
   const isJson = exchange.caller() !== undefined || (await inTurns(looksLikeJson(bytes), signal))
   if (isJson === undefined) return ABORTED
+  const isEvents = mayBeEvents && !isJson && (await inTurns(hasEvents(text), signal))
+  if (isEvents === undefined) return ABORTED
+  if (isEvents) return unreadableMcpReply('it has events, and another content type', answered())
   const found = isJson
     ? await inspectReplyText(text, exchange, 'unsent')
     : await inspectWords(text, exchange)

@@ -1,0 +1,21 @@
+// Finds events in a reply that does not declare an event stream: the official TypeScript client reads the answer to a
+// GET as events, whatever its content type is.
+
+import { Pace, PIECE, unitsOf, type Work } from '../../turns.js'
+
+/** A line with data, after any character that a client takes for a line end. */
+const DATA_LINE = /(?:^\ufeff?|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])data:/
+/** A line end and the name, which a piece may end within. */
+const LONGEST = 6
+
+/** Whether clients could read events in a text. Works in slices. */
+export function* hasEvents(text: string): Work<boolean> {
+  const pace = new Pace()
+  for (let at = 0; at < text.length; at += PIECE) {
+    if (pace.isDue(unitsOf(PIECE))) yield
+    const piece = text.slice(Math.max(0, at - LONGEST), at + PIECE)
+    // Only the text begins a line by itself.
+    if (DATA_LINE.test(at === 0 ? piece : ` ${piece}`)) return true
+  }
+  return false
+}
