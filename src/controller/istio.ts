@@ -28,7 +28,9 @@ export const ISTIO_SUSPECTS: readonly MeshKind[] = [
 ]
 
 /** Returns the export to Istio. */
-export const istioExport = (targets: Pick<ExportTargets, 'gatehouse'>): MeshExport => ({
+export const istioExport = (
+  targets: Pick<ExportTargets, 'gatehouse' | 'requirePolicy'>,
+): MeshExport => ({
   ofRoute: (route) => {
     const exported = exportIstioRoute(route, targets)
     return exported.ok ? exported : err(exported.error.map(({ message }) => message))

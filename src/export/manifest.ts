@@ -42,6 +42,8 @@ export interface ExportTargets {
   readonly serverName?: string
   /** Address that answers 503 to everything, or on which nobody listens. */
   readonly closed: ExportAddress
+  /** Whether requests of routes that Gatehouse does not know are denied (Istio); absent: they are not checked. */
+  readonly requirePolicy?: boolean
   /** Creates the seal of a namespace that has none: at least 32 letters, digits, - and _; absent: nothing is sealed. */
   readonly newSeal?: () => string
 }

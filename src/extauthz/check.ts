@@ -63,13 +63,13 @@ export function createCheck(options: CheckOptions): Check {
   }
 }
 
-/** A route that is only audited refuses nothing. */
+/** A route that is only audited refuses nothing. At documents, ext_proc refuses probes. */
 const probeRefusalOf = (
   probes: ProbeSigns,
   envelope: CheckEnvelope,
-  { entry: { isAudited, key } }: CompiledEntry,
+  { entry: { isAudited, servesDocuments, key } }: CompiledEntry,
 ): ProbeRefusal | undefined =>
-  isAudited === true ? undefined : probeRefusal(probes, envelope, key)
+  isAudited === true || servesDocuments === true ? undefined : probeRefusal(probes, envelope, key)
 
 interface Asked {
   readonly context: CheckContext

@@ -49,6 +49,8 @@ export function decide(
   const fault = pathFault(request.path, entry.paths)
   context.recordStep?.({ step: 'path', path: request.path, accepted: entry.entry.paths, fault })
   if (fault !== undefined) return refusePath(fault, isForMcp(entry))
+  // Unlike other allowed requests, these keep the cookies of a relay, which are for its pages.
+  if (entry.entry.servesDocuments === true) return LET_IN
   const isForeign = isForeignOrigin(entry.entry, request)
   if (context.recordStep !== undefined)
     traceOrigin(context.recordStep, entry.entry, request, isForeign)
@@ -66,7 +68,7 @@ export function decide(
 /** Whether the body is longer than Envoy sends. Where a policy of mode Enforce reads bodies, Envoy itself answers 413. */
 const isCut = ({ headers }: CheckRequest): boolean => headers.get(PARTIAL_BODY_HEADER) === 'true'
 
-/** For routes that no policy of mode Enforce concerns. */
+/** For requests that no policy of mode Enforce concerns. */
 const LET_IN: Decision = { type: 'allow', reason: 'allowed' }
 
 function traceOrigin(

@@ -20,6 +20,8 @@ export interface AuthzEntry extends ForGateways {
   readonly lacksPolicy?: true
   /** Set if every request is denied, as a policy of the route is not valid. */
   readonly isClosed?: true
+  /** Set for the documents' route of a mesh: every request of its paths is allowed, and ext_proc answers it. */
+  readonly servesDocuments?: true
   /** Absent: no token is required (rules of a policy without jwtAuthentication see jwt as null). */
   readonly jwt?: JwtAuthentication
   /** The policy that jwt is from; with isClosed, the first that is not valid. */

@@ -149,7 +149,7 @@ export const FLAGS = {
   requirePolicy: onOff({
     commands: ['run', 'serve', 'check', 'translate', 'explain'],
     meaning:
-      'a route without a policy that decides who may use it (a token that is required, or rules) answers 503 instead of being open',
+      'a route without a policy that decides who may use it (a token that is required, or rules) answers 503 instead of being open; beside Istio, so do routes that Gatehouse does not know',
   }),
   trustedHops: oneOr(readInteger(0, 20), '0', {
     value: 'N',

@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest'
 import { withoutOwnCookies } from '../../src/extauthz/own-cookies.js'
 import { RELAY_COOKIES_KEY } from '../../src/ir/names.js'
-import { checker, checkRequest } from './helpers.js'
+import { checker, checkRequest, entry } from './helpers.js'
 
 test.each<[string | readonly string[] | undefined, string | undefined]>([
   [undefined, undefined],
@@ -15,6 +15,15 @@ test.each<[string | readonly string[] | undefined, string | undefined]>([
   ['my-gatehouse-x=y', 'my-gatehouse-x=y'],
 ])('%j → %j', (header, left) => {
   expect(withoutOwnCookies(header)).toBe(left)
+})
+
+test('the pages of a relay get its cookies, on their own paths alone', async () => {
+  const { check } = checker([entry({ servesDocuments: true })])
+  const headers = [['cookie', '__Host-gatehouse-browser=y']] as const
+  const answer = await check({ path: '/mcp', headers })
+  expect(answer).toMatchObject({ status: 200, set: [] })
+  expect(answer.removed).not.toContain('cookie')
+  expect(await check({ path: '/other', headers })).toMatchObject({ status: 403 })
 })
 
 describe('a check that only removes cookies', () => {

@@ -55,6 +55,12 @@ describe('a request with the header of a probe', () => {
     })
   })
 
+  test('passes a documents route, where ext_proc denies it', async () => {
+    const { check } = checker([entry({ servesDocuments: true })], { probes })
+    const headers = [[PROBE_HEADER, question]] as const
+    expect(await check({ path: '/mcp', headers })).toMatchObject({ status: 200 })
+  })
+
   test('passes a route that is only audited', async () => {
     expect(await ask([[PROBE_HEADER, question]], probes, true)).toMatchObject({ status: 200 })
   })

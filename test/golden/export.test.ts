@@ -52,11 +52,13 @@ const MESHES: Readonly<Record<Mesh, ExportMesh>> = {
 describe.each(Object.entries(MESHES))('a mesh by %s', (mesh, exportMesh) => {
   for (const golden of goldenCases(join(import.meta.dirname, 'export', mesh)))
     test(golden.name, () => {
-      const translator = createTranslator({ ...OPTIONS, mesh: mesh as Mesh })
+      const requirePolicy = golden.name.startsWith('required-')
+      const translator = createTranslator({ ...OPTIONS, mesh: mesh as Mesh, requirePolicy })
       const resources = resourcesOf(golden.input)
       const translation = translator.translate(resources, new Map())
       const exported = exportMesh(translation.mesh ?? [], resources.httpRoutes, {
         ...(golden.name.startsWith('services-') ? SERVICES : TARGETS),
+        ...(requirePolicy && { requirePolicy }),
         ...(golden.name.startsWith('custom-') && { customProvider: 'gatehouse' }),
         ...(golden.name.includes('tls-') && { serverName: 'gatehouse.example' }),
         ...(golden.name.startsWith('sealed-') && { newSeal: () => 'a-new-secret-for-this-namespace-' }),

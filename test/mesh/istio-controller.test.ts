@@ -351,6 +351,20 @@ test('the roles of the chart are enough', () => {
   expect(replica.log()).not.toMatch(/ cannot \w+ resource /)
 })
 
+test('where policies are required, other routes are closed, and documents are proven', async () => {
+  await add(route('tools', '/tools', 'app', port), mcpPolicy('tools'))
+  await replica.stop()
+  replica = await start('required', '--require-policy')
+  await answers('/public', 503)
+  await enforced(YES)
+  await enforced(YES, 'tools')
+  expect((await send(ORIGIN, PRM)).status).toBe(200)
+  // Also those that no patch finds.
+  const filter = await mesh.api.get(ENVOY_FILTER, 'EnvoyFilter', 'gatehouse-edge')
+  expect(JSON.stringify(filter)).toContain('"name":"gatehouse.ext_authz"')
+  expect(JSON.stringify(filter)).not.toContain('"disabled":true')
+})
+
 test('workers answer probes too', async () => {
   await add(guard('app'))
   await replica.stop()

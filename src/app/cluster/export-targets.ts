@@ -19,7 +19,7 @@ const NOBODY: ExportAddress = { host: '127.0.0.1', port: 9 }
 export function targetsOf(settings: Settings): Result<ExportTargets, string> {
   const { command, connect, connectTls, grpc, clusterDomain } = settings
   const address = connect ?? grpc
-  if (settings.for === 'istio') return targetsOfIstio(address)
+  if (settings.for === 'istio') return targetsOfIstio(address, settings.requirePolicy)
   if (address.type === 'unix')
     return err(
       `the Envoys of a mesh cannot be led to ${formatAddress(address)}; expected HOST:PORT in --connect`,
@@ -51,9 +51,12 @@ function withService({ host, port }: ExportAddress, domain: string): ExportAddre
 }
 
 /** Requires a host name: istiod has clusters for hosts only. Routes that lead nowhere have a Service without endpoints. */
-function targetsOfIstio(gatehouse: ServerAddress): Result<ExportTargets, string> {
+function targetsOfIstio(
+  gatehouse: ServerAddress,
+  requirePolicy: boolean,
+): Result<ExportTargets, string> {
   return gatehouse.type === 'tcp' && isIP(gatehouse.host) === 0 && gatehouse.host.includes('.')
-    ? ok({ gatehouse, closed: NOBODY })
+    ? ok({ gatehouse, closed: NOBODY, requirePolicy })
     : err(
         `Istio's gateways cannot be led to ${formatAddress(gatehouse)}; expected the full name of a Service in --connect, such as gatehouse.gatehouse.svc.cluster.local:18000`,
       )

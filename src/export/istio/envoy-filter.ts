@@ -1,5 +1,5 @@
-// Builds the EnvoyFilter of a Gateway: Gatehouse's filters, disabled unless a route enables them, and the patches of
-// its routes.
+// Builds the EnvoyFilter of a Gateway: Gatehouse's filters, disabled unless a route enables them or policies are required,
+// and the patches of its routes.
 
 import type { JsonObject } from '../../ir/json.js'
 import type { MeshRoute } from '../../ir/mesh-route.js'
@@ -30,6 +30,8 @@ export interface FilterOptions {
   readonly isSealed: boolean
   /** Extension provider of an AuthorizationPolicy; absent: the EnvoyFilter inserts the filter that asks Gatehouse. */
   readonly customProvider?: string | undefined
+  /** Whether the inserted ext_authz filter is on for all routes of the Gateway: those without a key are denied. */
+  readonly requirePolicy?: boolean | undefined
 }
 
 /** routes: those of the Gateway. */
@@ -73,10 +75,15 @@ export function filtersOfRoute(route: MeshRoute, options: FilterOptions): readon
 /** Whether policies of mode Audit alone want the checks of a route. */
 export const isAuditedRoute = ({ authz }: MeshRoute): boolean => authz?.isAudited === true
 
-const patchOptions = ({ isSealed, customProvider }: FilterOptions): PatchOptions => ({
-  isSealed,
-  authzFilter: authzFilterOf(customProvider),
+const patchOptions = (options: FilterOptions): PatchOptions => ({
+  isSealed: options.isSealed,
+  authzFilter: authzFilterOf(options.customProvider),
+  checksDocuments: isOnForAll(options),
 })
+
+/** An AuthorizationPolicy names the paths that are checked. */
+const isOnForAll = ({ requirePolicy, customProvider }: FilterOptions): boolean =>
+  requirePolicy === true && customProvider === undefined
 
 const manifestOf = (
   namespace: string,
@@ -91,30 +98,28 @@ const manifestOf = (
 })
 
 /** Patches that add Gatehouse's filters to the listeners of a Gateway. */
-function filterPatches(
-  { gatehouse, customProvider, isSealed }: FilterOptions,
-  hasAudits: boolean,
-): readonly ConfigPatch[] {
+function filterPatches(options: FilterOptions, hasAudits: boolean): readonly ConfigPatch[] {
+  const { gatehouse, customProvider, isSealed } = options
   // Without an authority, Envoy sends the cluster's name, which is not a valid one: it contains "|".
   const server = { clusterName: clusterOf(gatehouse), authority: gatehouse.host }
   return [
     MANAGER_PATCH,
     // Filters are inserted directly before the router: behind CORS and Istio's own filters, in this order.
-    customProvider === undefined ? ownAuthz(server, isSealed) : customAuthz(isSealed),
+    customProvider === undefined ? ownAuthz(server, options) : customAuthz(isSealed),
     ...(hasAudits ? [insert(filterJson(buildAuditFilter(server)))] : []),
     insert({ ...filterJson(buildExtProcFilter(server)), name: PROC_FILTER }),
   ]
 }
 
 /**
- * Inserts the filter, disabled: routes with a key enable it. An allowed request of a sealed route carries the mark: its
- * route is chosen again.
+ * Inserts the filter, disabled unless policies are required: routes with a key enable it. An allowed request of a sealed
+ * route carries the mark: its route is chosen again.
  */
-const ownAuthz = (server: FilterServer, isSealed: boolean): ConfigPatch =>
+const ownAuthz = (server: FilterServer, options: FilterOptions): ConfigPatch =>
   insert({
-    ...filterJson(buildExtAuthzFilter({ server, clearRouteCache: isSealed })),
+    ...filterJson(buildExtAuthzFilter({ server, clearRouteCache: options.isSealed })),
     name: AUTHZ_FILTER,
-    disabled: true,
+    ...(isOnForAll(options) ? {} : { disabled: true }),
   })
 
 /** Completes the filter that istiod makes of the AuthorizationPolicy. */

@@ -12,9 +12,9 @@ import { ownProblems } from './problems.js'
 /** Returns the manifests, of which other routes may need some too: the Gateways' filters, and the closed Service. */
 export function exportIstioRoute(
   route: MeshRoute,
-  { gatehouse }: Pick<ExportTargets, 'gatehouse'>,
+  { gatehouse, requirePolicy }: Pick<ExportTargets, 'gatehouse' | 'requirePolicy'>,
 ): Result<readonly Manifest[], readonly ExportProblem[]> {
-  const options = { gatehouse, isSealed: false }
+  const options = { gatehouse, isSealed: false, requirePolicy }
   const problems = ownProblems(route, options)
   if (problems.length > 0) return err(problems)
   const { documents, gateways } = route

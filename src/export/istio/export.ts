@@ -14,7 +14,10 @@ import { envoyFilter } from './envoy-filter.js'
 import { type KnownRoute, problemsOf } from './problems.js'
 
 /** What an export for Istio refers to. */
-export interface IstioTargets extends Pick<ExportTargets, 'gatehouse' | 'newSeal'> {
+export interface IstioTargets extends Pick<
+  ExportTargets,
+  'gatehouse' | 'newSeal' | 'requirePolicy'
+> {
   /** Extension provider of the mesh that leads to Gatehouse; absent: the EnvoyFilter alone asks Gatehouse. */
   readonly customProvider?: string | undefined
 }
@@ -26,10 +29,10 @@ export interface IstioTargets extends Pick<ExportTargets, 'gatehouse' | 'newSeal
 export function exportIstio(
   routes: readonly MeshRoute[],
   known: readonly KnownRoute[],
-  { gatehouse, newSeal, customProvider }: IstioTargets,
+  { gatehouse, newSeal, customProvider, requirePolicy }: IstioTargets,
 ): Result<readonly Manifest[], readonly ExportProblem[]> {
   const isSealed = newSeal !== undefined
-  const options = { gatehouse, isSealed, customProvider }
+  const options = { gatehouse, isSealed, customProvider, requirePolicy }
   const problems = problemsOf(routes, known, options)
   if (problems.length > 0) return err(problems)
   const sealable = isSealed ? routes.filter(isSealable) : []

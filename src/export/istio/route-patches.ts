@@ -24,12 +24,14 @@ export interface PatchOptions {
   readonly authzFilter: string
   /** Whether a rule that is added at the end is patched before it exists. */
   readonly hasSpare?: boolean
+  /** Whether requests for documents are checked too, by a key that allows their paths. */
+  readonly checksDocuments: boolean
 }
 
 /** Returns the patches for the routes of an HTTPRoute and of its documents. */
 export const routePatches = (
   route: MeshRoute,
-  { isSealed, authzFilter, hasSpare = false }: PatchOptions,
+  { isSealed, authzFilter, hasSpare = false, checksDocuments }: PatchOptions,
 ): readonly ConfigPatch[] => [
   ...namedRules(route, isSealed && isSealable(route)).flatMap(({ name, rule }) => [
     filterPatch(name, filtersOf(route, authzFilter)),
@@ -37,7 +39,12 @@ export const routePatches = (
     ...(isRefused(route) ? [] : [actionPatch(name, route, rule)]),
   ]),
   ...(hasSpare ? [filterPatch(spareName(route), filtersOf(route, authzFilter))] : []),
-  ...documentsNames(route).map((name, index) => filterPatch(name, documentsFilters(route, index))),
+  ...documentsNames(route).map((name, index) =>
+    filterPatch(name, {
+      ...documentsFilters(route, index),
+      ...(checksDocuments ? documentsCheck(route, index, authzFilter) : {}),
+    }),
+  ),
 ]
 
 const isRefused = ({ namespace, name, authz }: MeshRoute): boolean =>
@@ -74,6 +81,15 @@ function documentsFilters({ namespace, documents }: MeshRoute, index: number): P
     [PROC_FILTER]: buildExtProcPerRoute({ key, mode: 'well-known' }),
   }
 }
+
+const documentsCheck = (
+  { namespace, documents }: MeshRoute,
+  index: number,
+  authzFilter: string,
+): PerFilter =>
+  documents === undefined
+    ? {}
+    : { [authzFilter]: buildCheckSettings(routeKey(namespace, documents.route, index), {}) }
 
 const filterPatch = (name: string, filters: PerFilter): ConfigPatch =>
   patchOf(

@@ -15,6 +15,7 @@ import type { Context } from '../world/context.js'
 import { targetKey } from '../world/world.js'
 import { translateFilters } from './filters.js'
 import { extendCorsForMcp } from './mcp-cors.js'
+import { documentsEntries } from './mesh-documents.js'
 import { listenerSetProblems, ofOwnEnvoys, timeoutProblems } from './mesh-problems.js'
 import { meshSealing, sealedRules } from './mesh-sealing.js'
 import { patternCovers } from './path-patterns.js'
@@ -60,6 +61,7 @@ export function translateMeshRoute(
     .flatMap(authzOf)
     .map((entry) => (entry.isAudited === true ? entry : { ...entry, ...seal }))
   const documents = documentsOf(first)
+  const served = rules.length > 0 ? documents : undefined
   const problems = [
     ...refusals,
     ...parents.flatMap(({ refusal }) => refusal?.message ?? []),
@@ -78,10 +80,10 @@ export function translateMeshRoute(
     sealing,
   }
   const inEnvoy = sealing.secret === undefined ? rules : rules.flatMap(sealedRules)
-  const proc = procOf(first, inEnvoy, documents).map((entry) =>
+  const proc = procOf(first, inEnvoy, served).map((entry) =>
     entry.type === 'guard' ? { ...entry, ...seal } : entry,
   )
-  return { authz, proc, uses, mesh }
+  return { authz: [...authz, ...documentsEntries(context, route, served)], proc, uses, mesh }
 }
 
 /**
@@ -144,7 +146,7 @@ function procOf(
   const mcp = mcpOf(first)
   if (mcp === undefined) return rules.flatMap(guardEntry)
   const { namespace } = first.route.metadata
-  const served = documents === undefined || rules.length === 0 ? [] : pathsByRule(documents)
+  const served = documents === undefined ? [] : pathsByRule(documents)
   return [
     ...served.map((_, rule) =>
       wellKnownEntry(first, mcp, routeKey(namespace, documents?.route ?? '', rule)),
