@@ -8,6 +8,7 @@ import { type ExportProblem, manifestText } from '../export/manifest.js'
 import type { Settings } from '../settings.js'
 import { reportCheck } from './check.js'
 import type { CommandIo, ExitCode } from './command-io.js'
+import { exportNotes } from './export-notes.js'
 import { translateOffline } from './offline.js'
 
 /** Prints all manifests or none: with only some of them, the other routes would be open. */
@@ -19,25 +20,25 @@ export async function exportManifests(settings: Settings, io: CommandIo): Promis
   }
   const offline = await translateOffline(settings)
   const report = reportCheck(offline, settings)
-  if (!report.isGood) {
-    io.err(report.text)
-    return 1
-  }
   const { mesh = [] } = offline.translation
   const to = {
     ...targets.value,
     ...(settings.sealed && { newSeal: () => randomBytes(32).toString('base64url') }),
   }
+  const reader = settings.for === 'istio' ? 'istio' : 'envoy-gateway'
   const exported =
-    settings.for === 'istio'
+    reader === 'istio'
       ? exportIstio(mesh, offline.provider.resources.httpRoutes, {
           ...to,
           customProvider: settings.customProvider,
         })
       : exportEnvoyGateway(mesh, to)
-  if (exported.ok) io.out(manifestText(exported.value))
-  else io.err(exported.error.map(problemText).join(''))
-  return exported.ok ? 0 : 1
+  if (!report.isGood) io.err(report.text)
+  if (!exported.ok) io.err(exported.error.map(problemText).join(''))
+  if (!report.isGood || !exported.ok) return 1
+  io.out(manifestText(exported.value))
+  io.err(exportNotes(offline.provider.resources, mesh, reader).join(''))
+  return 0
 }
 
 const problemText = ({ source, message }: ExportProblem): string =>

@@ -26,6 +26,10 @@ const exportedForIstio = (
 async function exportedFor(mesh: string, name: string, flags: readonly string[]) {
   const path = join(CASES, mesh, `${name}.yaml`)
   const [input = ''] = (await readFile(path, 'utf8')).split('--- # Output')
+  return exportedText(mesh, name, input, flags)
+}
+
+async function exportedText(mesh: string, name: string, input: string, flags: readonly string[]) {
   const file = join(folder, `${name}.yaml`)
   await writeFile(file, input)
   const line = parseCommandLine(['translate', '--for', mesh, file, ...flags], {})
@@ -70,6 +74,64 @@ test('a policy that is not valid is named as check names it', async () => {
   const { code, out, err } = await exported('refused-broken-policy-and-missing-gateway')
   expect({ code, out }).toEqual({ code: 1, out: '' })
   expect(err).toContain('ProxyPolicy default/mcp: Accepted=False (Invalid)')
+})
+
+test('a policy that is not valid does not hide that the Gateway does not exist', async () => {
+  const { err } = await exported('refused-broken-policy-and-missing-gateway')
+  expect(err).toMatch(/HTTPRoute default\/\w+: .*Gateway default\/\w+ not found/)
+})
+
+const CONNECT = ['--connect', 'gatehouse.gatehouse.svc.cluster.local:18000']
+const CLASS = `
+apiVersion: gateway.networking.k8s.io/v1
+kind: GatewayClass
+metadata: { name: edge }
+spec: { controllerName: example.com/proxy }
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: { name: edge }
+spec: { gatewayClassName: edge, listeners: [{ name: http, port: 80, protocol: HTTP }] }
+`
+const routeNamed = (name: string): string => `---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: { name: ${name} }
+spec:
+  parentRefs: [{ name: edge }]
+  rules: [{ matches: [{ path: { type: PathPrefix, value: /${name} } }] }]
+`
+const POLICY = `---
+apiVersion: policy.gatehouse.dev/v1alpha1
+kind: ProxyPolicy
+metadata: { name: shop }
+spec:
+  targetRefs: [{ group: gateway.networking.k8s.io, kind: HTTPRoute, name: shop }]
+  traffic: { authorization: { policy: { matchExpressions: ['true'] } } }
+`
+
+test('notes say which HTTPRoutes stay open, and which Gateways another controller may serve', async () => {
+  const input = CLASS + routeNamed('shop') + routeNamed('open') + POLICY
+  const { code, out, err } = await exportedText('istio', 'notes', input, CONNECT)
+  expect([code, out.includes('kind: EnvoyFilter')]).toEqual([0, true])
+  expect(err).toBe(
+    'DIR/notes.yaml:7: note: Gateway default/edge is of example.com/proxy: the manifests protect its routes only if that is Istio\n' +
+      'note: 1 of 2 HTTPRoutes have no policy, and stay as they are (--require-policy refuses them)\n',
+  )
+})
+
+test('a folder without policies is noted, as one that was named by mistake', async () => {
+  const { code, out, err } = await exportedText(
+    'istio',
+    'empty',
+    CLASS + routeNamed('shop'),
+    CONNECT,
+  )
+  expect({ code, out, err }).toEqual({
+    code: 0,
+    out: '',
+    err: 'note: no HTTPRoute has a policy: there is nothing to apply\n',
+  })
 })
 
 test('sealed routes get a secret of their own each time, or that of the folder', async () => {

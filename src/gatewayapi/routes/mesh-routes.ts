@@ -35,6 +35,9 @@ export interface TranslatedMeshRoute {
   readonly mesh?: MeshRoute
 }
 
+const SEVERAL_KINDS =
+  'its Gateways or their listeners have different policies: use a separate route for each'
+
 /** inputs: one for each rule. gateways: those that accept the route. */
 export function translateMeshRoute(
   context: Context,
@@ -50,7 +53,7 @@ export function translateMeshRoute(
     ...first.refusals.map((policy) => `ProxyPolicy ${policy} is not valid`),
     ...brokenBackends(context, uses),
     ...(first.lacksPolicy ? ['no policy decides who may use it, and one is required'] : []),
-    ...(isOfOneKind ? [] : ['its Gateways have different policies: use a separate route for each']),
+    ...(isOfOneKind ? [] : [SEVERAL_KINDS]),
     ...ofOwnEnvoys(first),
   ]
   const rules = refusals.length > 0 || gateways.length === 0 ? [] : inputs
