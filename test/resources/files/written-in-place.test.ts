@@ -86,15 +86,20 @@ async function watch(
     wake()
   })
   const last = () => states.at(-1) as ProviderState
+  const another = () => new Promise<void>((resolve) => (wake = resolve))
+  const waiting = () => states.flatMap(({ problems }) => problems.map(({ message }) => message))
   return {
     at,
     last,
     /** What every state so far has shown, without repetitions. */
     seen: () => [...new Set(states.map((state) => shown(state).join(' ')))],
-    waiting: () => states.flatMap(({ problems }) => problems.map(({ message }) => message)),
+    waiting,
+    /** Resolves when a problem has been reported that matches. */
+    reported: async (problem: RegExp) => {
+      while (!waiting().some((message) => problem.test(message))) await another()
+    },
     until: async (wanted: string) => {
-      while (shown(last()).join(' ') !== wanted || last().problems.length > 0)
-        await new Promise<void>((resolve) => (wake = resolve))
+      while (shown(last()).join(' ') !== wanted || last().problems.length > 0) await another()
     },
   }
 }
@@ -128,7 +133,7 @@ describe.concurrent('at every moment', () => {
   })
 
   test('a policy that is cut in the middle of its rules, and then is no document', async (context) => {
-    const { at, seen, until, waiting } = await watch(context, (path) => {
+    const { at, seen, until, reported } = await watch(context, (path) => {
       writeFileSync(path('route.yaml'), route('a'))
       writeFileSync(path('policy.yaml'), policy('a'))
     })
@@ -136,10 +141,10 @@ describe.concurrent('at every moment', () => {
       writeFileSync(at('policy.yaml'), text)
       await delay(A_LOOK_MS)
     }
+    await reported(/until \S+policy\.yaml has not been written to for 2 s/)
     writeFileSync(at('policy.yaml'), policy('a'))
     await until('a+')
     expect(seen()).toEqual(['a+'])
-    expect(waiting().join()).toMatch(/until \S+policy\.yaml has not been written to for 2 s/)
   })
 
   const GATEWAY = `apiVersion: gateway.networking.k8s.io/v1
@@ -190,26 +195,24 @@ spec:
   })
 
   test('a policy of a Gateway whose routes have policies', async (context) => {
-    const { at, last, until, waiting } = await watch(context, (path) =>
+    const { at, last, until, reported } = await watch(context, (path) =>
       writeFileSync(path('all.yaml'), route('a') + policy('a')),
     )
     appendFileSync(at('all.yaml'), onGateway.slice(0, -SECOND.length))
-    await delay(A_LOOK_MS)
+    await reported(/waits until \S+all\.yaml/)
     expect(last().resources.proxyPolicies).toHaveLength(1)
-    expect(waiting().join()).toMatch(/waits until \S+all\.yaml/)
     appendFileSync(at('all.yaml'), SECOND)
     await until('a+')
     expect(last().resources.proxyPolicies).toHaveLength(2)
   })
 
   test('parameters that require policies, and are cut', async (context) => {
-    const { at, last, waiting } = await watch(context, (path) =>
+    const { at, last, reported } = await watch(context, (path) =>
       writeFileSync(path('own.yaml'), REQUIRED),
     )
     writeFileSync(at('own.yaml'), parameters())
-    await delay(A_LOOK_MS)
+    await reported(/the version before stays in force/)
     expect(last().resources.proxyParameters[0]?.spec.requirePolicy).toBe(true)
-    expect(waiting().join()).toContain('the version before stays in force')
   })
 
   test('a file that is unlinked and written anew, as git does', async (context) => {
@@ -255,12 +258,12 @@ spec:
   })
 
   test('a route that is changed before its policy keeps its paths', async (context) => {
-    const { at, last, until } = await watch(context, (path) =>
+    const { at, last, until, reported } = await watch(context, (path) =>
       writeFileSync(path('all.yaml'), route('a', '/old') + policy('a')),
     )
     const paths: unknown[] = []
     writeFileSync(at('all.yaml'), route('a', '/new'))
-    await delay(A_LOOK_MS)
+    await reported(/all\.yaml/)
     paths.push(JSON.stringify(last().resources.httpRoutes).includes('/old'))
     appendFileSync(at('all.yaml'), policy('a'))
     await until('a+')
@@ -328,9 +331,9 @@ describe.concurrent('at once', () => {
       writeFileSync(path('a.yaml'), route('a') + route('b') + policy('b')),
     )
     writeFileSync(at('p.yaml'), head('a') + FIRST)
-    await delay(A_LOOK_MS)
+    await until('a- b+')
     appendFileSync(at('p.yaml'), SECOND)
     await until('a+ b+')
-    expect(seen()[1]).toBe('a- b+')
+    expect(seen()).toEqual(['a b+', 'a- b+', 'a+ b+'])
   })
 })
