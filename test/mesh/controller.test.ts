@@ -210,6 +210,32 @@ test('a SecurityPolicy that is deleted and cannot be applied again is named', as
   await enforced(YES)
 })
 
+test.each([
+  ['the webhooks of a route', 'public', guard, 'public-guard'],
+  ['the documents of a route', 'gatehouse-documents-public', mcpPolicy, 'public'],
+])(
+  'an older EnvoyExtensionPolicy that switches off %s is named',
+  async (_, target, policyOf, name) => {
+    const own = policyOf('public')
+    const extension = {
+      ...older,
+      kind: 'EnvoyExtensionPolicy',
+      spec: { targetRefs: [{ ...older.spec.targetRefs[0], name: target }] },
+    }
+    await api.apply(own)
+    await enforced(YES, name)
+    await api.apply(extension)
+    const applied = target.startsWith('gatehouse-') ? target : `gatehouse-${target}`
+    await api.delete(await api.get(ENVOY_GATEWAY, 'EnvoyExtensionPolicy', applied))
+    const message = expect.stringContaining('EnvoyExtensionPolicy default/earlier') as unknown
+    await enforced({ status: 'False', reason: 'NotAccepted', message }, name)
+    await api.delete(extension)
+    await enforced(YES, name)
+    await api.delete(own)
+    await answers('/public', 200)
+  },
+)
+
 test('a policy on one rule of the route, which the mesh prefers, is named', async () => {
   const onRule = {
     ...older,
