@@ -45,6 +45,7 @@ const SHARED_CACHES: Readonly<Record<string, string>> = {
   'cel/patterns.ts':
     'compiled patterns by their text, of which as many are kept as MAX_REMEMBERED says',
   'cel/rule.ts': 'compiled rules by their text, while one of them is in use',
+  'gatewayapi/routes/well-known-routes.ts': 'the path of the MCP server of a route, kept on it',
   'incremental/chunked-list.ts':
     'chunks, which must be the same objects for the translation, the hashes and the streams',
   'resources/decode/resource-set.ts': 'keys of resources, kept on them',

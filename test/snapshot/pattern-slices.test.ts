@@ -55,3 +55,47 @@ test('the patterns of a route are compiled one at a time, each once', () => {
   expect(built.most).toBeLessThanOrEqual(1)
   expect(translated.value.ir.destinations).toHaveLength(1)
 })
+
+test('the patterns beside MCP paths are not compiled again for each rule', () => {
+  const names = Array.from({ length: COUNT / 2 }, (_, index) => String(index))
+  const documents = [
+    gateway([8080]),
+    proxyBackend('backend', { host: '127.0.0.1', port: 1 }),
+    httpRoute('mcp', {
+      rules: Array.from({ length: 10 }, (_, rule) => ({
+        matches: [
+          { path: { type: 'PathPrefix', value: `/mcp-${String(rule)}` } },
+          ...names
+            .slice((rule * COUNT) / 20, ((rule + 1) * COUNT) / 20)
+            .map((name) => ({ path: { type: 'RegularExpression', value: `/mcp/${name}/[0-9]+` } })),
+        ],
+        backendRefs: [backendRef('backend')],
+      })),
+    }),
+    {
+      apiVersion: `${API_GROUP}/v1alpha1`,
+      kind: 'ProxyPolicy',
+      metadata: { name: 'mcp' },
+      spec: {
+        targetRefs: [{ group: 'gateway.networking.k8s.io', kind: 'HTTPRoute', name: 'mcp' }],
+        traffic: {
+          jwtAuthentication: {
+            mode: 'Strict',
+            providers: [
+              { issuer: 'https://idp.example', audiences: ['a'], jwks: { inline: '{"keys":[]}' } },
+            ],
+            mcp: {},
+          },
+        },
+      },
+    },
+  ]
+  const files = documents.map((document) =>
+    decodeFile(Buffer.from(JSON.stringify(document)), 'f', KINDS),
+  )
+  expect(files.flatMap(({ problems }) => problems)).toEqual([])
+  const { resources } = collectResources(files.flatMap((file) => file.resources))
+  const { value, all } = measured(createTranslator(OPTIONS).translationWork(resources, new Map()))
+  expect(value.ir.authz).toHaveLength(10)
+  expect(all).toBeLessThanOrEqual(10 * names.length)
+})

@@ -1,6 +1,7 @@
 // Separates the paths of a route with mcp that ext_proc answers from the protected ones: requests below a well-known
 // path never reach the backend or the token check (decision 12b).
 
+import { memo } from '../../incremental/memo.js'
 import type { McpPaths } from '../../ir/proc-entry.js'
 import type { PathMatch, RouteMatch } from '../../ir/route.js'
 import {
@@ -105,15 +106,28 @@ export const rootName = (root: string): string => root.slice(root.lastIndexOf('/
  */
 export function mcpPathsOf(mcp: Mcp, route: HttpRouteSpec): McpPaths {
   if (mcp.resource !== undefined) return { mcpPath: mcp.resource.path, origin: mcp.resource.origin }
-  const paths = route.rules.flatMap(({ matches }) => matches.map(({ path }) => path))
-  const own = paths
-    .filter(({ type }) => type !== 'RegularExpression')
-    .map(({ value }) => ({ mcpPath: value.replace(/\/$/, '') }))
-    .filter(({ mcpPath }) => !isBelowWellKnown(mcpPath))
-  const hasDocuments = ({ mcpPath }: McpPaths): boolean =>
-    isMatched(route, resourceMetadataPath(mcpPath)) && isMatched(route, registrationPath(mcpPath))
-  return own.find(hasDocuments) ?? own[0] ?? { mcpPath: '' }
+  return { mcpPath: ownMcpPath(route) }
 }
+
+/** Kept on the route, as every rule and every pattern of it asks. */
+const ownMcpPath = memo((route: HttpRouteSpec): string => {
+  const paths = route.rules.flatMap(({ matches }) => matches.map(({ path }) => path))
+  const plain = paths.filter(({ type }) => type !== 'RegularExpression')
+  const own = plain
+    .map(({ value }) => value.replace(/\/$/, ''))
+    .filter((path) => !isBelowWellKnown(path))
+  const documentsOf = (path: string) => [resourceMetadataPath(path), registrationPath(path)]
+  const wanted = own.flatMap(documentsOf)
+  // Pattern by pattern: only the last few hundred patterns stay compiled.
+  const byPatterns = new Set(
+    paths
+      .filter(({ type }) => type === 'RegularExpression')
+      .flatMap((path) => wanted.filter((document) => coversPath(path, document))),
+  )
+  const isServed = (document: string): boolean =>
+    byPatterns.has(document) || plain.some((path) => coversPath(path, document))
+  return own.find((path) => documentsOf(path).every(isServed)) ?? own[0] ?? ''
+})
 
 /** Whether the path is below /.well-known/ (RFC 8615). */
 const isBelowWellKnown = (path: string): boolean => `${path}/`.startsWith('/.well-known/')
