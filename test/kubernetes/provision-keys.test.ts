@@ -143,7 +143,11 @@ const ASKED = {
 }
 
 const typeOf = (name: string): string => `type.googleapis.com/envoy.extensions.filters.${name}`
-const grpcTo = (cluster: string) => ({ envoy_grpc: { cluster_name: cluster } })
+const PATIENCE = '10s'
+const grpcTo = (cluster: string) => ({
+  envoy_grpc: { cluster_name: cluster },
+  timeout: PATIENCE,
+})
 
 const asksAuthz = (key: string) => ({
   'envoy.filters.http.ext_authz': {
@@ -198,7 +202,7 @@ function asRogue(bootstrap: JsonObject): JsonObject {
       name: 'envoy.filters.http.ext_proc',
       typed_config: {
         '@type': typeOf('http.ext_proc.v3.ExternalProcessor'),
-        ...{ grpc_service: grpcTo('gatehouse_ext_proc') },
+        ...{ grpc_service: grpcTo('gatehouse_ext_proc'), message_timeout: PATIENCE },
         processing_mode: { request_header_mode: 'SKIP', response_header_mode: 'SKIP' },
       },
     },
@@ -262,6 +266,13 @@ test('an Envoy has the policy of a route of a ListenerSet', async () => {
   expect((await get('set', '/', {}, 'POST')).status).toBe(403)
 })
 
+/** Resolves when the rogue Envoy is connected. */
+const rogueIsServed = () =>
+  eventually(async () => {
+    const { check, process } = await asRogueFor('own')
+    expect([check.status, process.status]).toEqual([200, 200])
+  }, 60_000)
+
 async function usesOwn(): Promise<void> {
   const { check, process } = await asRogueFor('own')
   expect([check.status, process.status]).toEqual([200, 200])
@@ -278,6 +289,8 @@ async function usesNoOther(): Promise<void> {
 }
 
 describe('an Envoy that chooses the keys itself', () => {
+  beforeAll(rogueIsServed, 90_000)
+
   test('may use those of its Gateway, and those that its Gateway shares', usesOwn)
 
   test(
@@ -310,11 +323,20 @@ describe('with workers', () => {
   beforeAll(async () => {
     await replica.stop()
     replica = await startGatehouse('--workers', '2')
-    await eventually(async () => expect((await get('rogue', '/own')).status).toBe(200), 60_000)
-    await eventually(async () => expect((await asRogueFor('own')).process.status).toBe(200), 60_000)
+    await rogueIsServed()
   }, 150_000)
 
   test('an Envoy that chooses the keys itself may use those of its Gateway', usesOwn)
 
   test('and none of another Gateway', usesNoOther)
+})
+
+test('an Envoy whose Gateway is gone may use no route, on the connections that it has', async () => {
+  await api.call('DELETE', '/apis/gateway.networking.k8s.io/v1/namespaces/alice/gateways/gw')
+  // Gatehouse ends the calls with an error, for which Envoy answers so unless it is configured otherwise.
+  await eventually(async () => {
+    const { check, process } = await asRogueFor('own')
+    expect([check.status, process.status]).toEqual([403, 500])
+  }, 90_000)
+  expect((await get('rogue', '/foreign')).status).toBe(403)
 })
