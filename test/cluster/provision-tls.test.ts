@@ -1,5 +1,5 @@
-// The chart with envoys.provision and TLS: the Envoys of two tenants' Gateways get the private keys of their own HTTPS
-// listeners, known by tokens that the kubelet gives them.
+// The chart with envoys.provision, TLS and two workers: the Envoys of two tenants' Gateways get the private keys of their own
+// HTTPS listeners, known by tokens that the kubelet gives them.
 
 import { once } from 'node:events'
 import { request } from 'node:https'
@@ -45,6 +45,7 @@ beforeAll(async () => {
   release = await install(NAMESPACE, {
     envoys: { provision: true, replicas: 1, serviceType: 'ClusterIP' },
     tls: { secretName: 'server' },
+    workers: 2,
     references: TENANTS.map((namespace) => ({ namespace, secrets: ['certificate'] })),
   })
   for (const tenant of TENANTS) await deployShop(tenant)
