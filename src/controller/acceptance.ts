@@ -27,7 +27,9 @@ export function acceptanceProblem(
 ): string | undefined {
   const status = memberOf(object, 'status')
   const place = BY_GATEWAY.get(kind)
-  if (place === undefined) return kind === 'Backend' ? ofConditions(object, status) : undefined
+  if (kind === 'Backend') return ofConditions(object, status)
+  if (kind === 'EnvoyFilter') return ofMessages(object, status)
+  if (place === undefined) return undefined
   const [list, ref] = place
   const targets = kind === 'ClientTrafficPolicy' ? gateways.filter(isTarget(object)) : gateways
   return targets
@@ -69,6 +71,20 @@ function ofConditions(object: JsonObject, holder: JsonObject): string | undefine
   const { type, reason, message } = said
   const word = bad === undefined ? textOf(reason) : textOf(type)
   return `${word ?? 'not accepted'}: ${textOf(message) ?? ''}`
+}
+
+/**
+ * Reads what istiod's analysis has found in the current generation. Warnings are about EnvoyFilters that work, too; an
+ * istiod without the analysis reports nothing.
+ */
+function ofMessages(object: JsonObject, status: JsonObject): string | undefined {
+  const { generation } = memberOf(object, 'metadata')
+  if (Number(status['observedGeneration'] ?? generation) < Number(generation)) return undefined
+  const found = objectsOf(status, 'validationMessages').find(({ level }) => level === 'ERROR')
+  if (found === undefined) return undefined
+  const code = textOf(memberOf(found, 'type')['code']) ?? 'an error'
+  const page = textOf(found['documentationUrl'])
+  return `istiod reports ${code}${page === undefined ? '' : ` (${page})`}`
 }
 
 function targetsOf(object: JsonObject): readonly JsonObject[] {

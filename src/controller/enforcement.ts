@@ -133,7 +133,8 @@ function notAccepted(
   if (object === undefined) return `${what} is not there`
   const problem = acceptanceProblem(kind, object, gateways)
   if (problem === undefined) return undefined
-  const rivals = rivalsOf(kind, object, sources.ofKind(kind))
+  // EnvoyFilters of one Gateway complete each other.
+  const rivals = kind === 'EnvoyFilter' ? [] : rivalsOf(kind, object, sources.ofKind(kind))
   const beside = rivals.length === 0 ? '' : ` (beside it: ${rivals.join(', ')})`
   return `${what} is not in force: ${problem}${beside}`
 }

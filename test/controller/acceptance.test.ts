@@ -43,6 +43,32 @@ describe('a policy', () => {
   })
 })
 
+describe('an EnvoyFilter', () => {
+  const message = (level: string): JsonObject => ({
+    ...{ type: { code: 'IST0106' }, level, documentationUrl: 'https://istio.example/ist0106/' },
+  })
+  const filter = (status: JsonObject): JsonObject => ({ metadata: { generation: 2 }, status })
+
+  test('in which the analysis of istiod has found an error is not in force', () => {
+    const validationMessages = [message('WARNING'), message('ERROR')]
+    expect(acceptanceProblem('EnvoyFilter', filter({ validationMessages }), [GATEWAY])).toBe(
+      'istiod reports IST0106 (https://istio.example/ist0106/)',
+    )
+  })
+
+  test.each<[string, JsonObject]>([
+    ['no status, as without the analysis', {}],
+    ['a warning', { validationMessages: [message('WARNING')] }],
+    [
+      'an error of an earlier version',
+      { observedGeneration: '1', validationMessages: [message('ERROR')] },
+    ],
+    ['messages of another form', { validationMessages: [1, { level: ['ERROR'] }] }],
+  ])('with %s is left to the probes', (_, status) => {
+    expect(acceptanceProblem('EnvoyFilter', filter(status), [GATEWAY])).toBeUndefined()
+  })
+})
+
 test('rivals are the other objects of its namespace that name its target', () => {
   const own = policy('own', [])
   const elsewhere = { ...policy('far', []), metadata: { namespace: 'other', name: 'far' } }

@@ -50,7 +50,11 @@ const protect = (name: string, more: object = {}): object =>
   })
 
 beforeAll(async () => {
-  ;[app, mesh] = await Promise.all([startBackend('app'), startIstio()])
+  ;[app, mesh] = await Promise.all([
+    startBackend('app'),
+    // What it reports about Gatehouse's EnvoyFilters would be in Enforced.
+    startIstio({}, { PILOT_ENABLE_ANALYSIS: 'true' }),
+  ])
   port = await mesh.service('app', app.port)
   await mesh.api.apply(
     ...serviceTo('gatehouse', GRPC_PORT, 'grpc'),

@@ -55,8 +55,14 @@ export const route = (
   },
 })
 
-/** Resolves when istiod is ready and the Gateway's Envoy has been started. */
-export async function startIstio(mesh: object = {}): Promise<Istio> {
+/**
+ * Resolves when istiod is ready and the Gateway's Envoy has been started.
+ * @param environment in addition to the settings of all tests.
+ */
+export async function startIstio(
+  mesh: object = {},
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Istio> {
   const folder = await mkdtemp(join(tmpdir(), 'gatehouse-istio-'))
   const api = await startApiServer()
   const proxies: TcpProxy[] = []
@@ -72,7 +78,7 @@ export async function startIstio(mesh: object = {}): Promise<Istio> {
     await eventually(() => api.apply(...GATEWAY))
     await showPod(api)
     await showAddress(api)
-    const istiod = await startIstiod(api, folder, mesh)
+    const istiod = await startIstiod(api, folder, mesh, environment)
     closing.push(() => istiod.close())
     const envoy = await startGateway()
     closing.push(() => envoy.stop())
@@ -168,7 +174,12 @@ const XDS = '127.0.0.1:15010'
 const READY = '127.0.0.1:15080'
 
 /** Resolves when istiod is ready. It keeps its files in the folder. */
-export async function startIstiod(api: ApiServer, folder: string, mesh: object) {
+export async function startIstiod(
+  api: ApiServer,
+  folder: string,
+  mesh: object,
+  environment: Readonly<Record<string, string>> = {},
+) {
   const config = join(folder, 'mesh.yaml')
   const log = join(folder, 'istiod.log')
   await writeFile(config, stringify({ ...MESH, ...mesh }))
@@ -183,7 +194,7 @@ export async function startIstiod(api: ApiServer, folder: string, mesh: object) 
       process.env['GATEHOUSE_TEST_ISTIOD'] ?? 'istiod',
       flags,
     ),
-    { cwd: folder, stdio: 'ignore', env: { ...process.env, ...ISTIOD } },
+    { cwd: folder, stdio: 'ignore', env: { ...process.env, ...ISTIOD, ...environment } },
   )
   const close = async (): Promise<void> => {
     if (child.exitCode !== null || child.signalCode !== null) return
