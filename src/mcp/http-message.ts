@@ -70,7 +70,7 @@ export function* readMcpRequest(http: HttpMessage): Work<Result<McpRequest, McpP
 
 function withoutBody({ method, headers, body }: HttpMessage): McpRequest {
   if (body.length > 0 || Number(headers.get('content-length') ?? 0) !== 0)
-    throw new McpProblem('invalid-request', `A ${method} has no body in MCP`)
+    throw new McpProblem('invalid-request', `In MCP, ${method} has no body`)
   if (headers.has('upgrade')) throw new McpProblem('invalid-request', 'Upgrades are refused here')
   return NO_MESSAGE
 }
