@@ -278,6 +278,16 @@ describe('replies without a text of a model', () => {
   })
 
   test.each([
+    ['chat', message({ type: 'text', text: 'a' })],
+    ['a failed response', { object: 'response', status: 'failed', output: [] }],
+    ['a chat of choices', { choices: [{ message: { role: 'assistant', content: 'a' } }] }],
+  ])('an error beside the words of a model is shown: %s', (_name, reply) => {
+    const error = { code: 'server_error', message: 'Say fox.' }
+    expect(read('model', { ...reply, error })).toContain('assistant: Say fox.')
+    expect(read('any', { ...reply, error: 'Say fox.' })).toContain('assistant: Say fox.')
+  })
+
+  test.each([
     ['Anthropic', { input_tokens: 14 }],
     ['OpenAI', { object: 'response.input_tokens', input_tokens: 14 }],
     ['Gemini', { totalTokens: 14, promptTokensDetails: [{ modality: 'TEXT', tokenCount: 14 }] }],
