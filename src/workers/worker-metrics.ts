@@ -14,12 +14,13 @@ export class WorkerMetrics {
   }
 
   async collect(): Promise<readonly MetricsJson[]> {
-    const answers = await this.#question.ask()
+    await this.#question.ask()
     await this.#sumEnded()
-    return [...this.#ended, ...answers]
+    // Read together: the counters of a worker that has ended meanwhile have moved from one to the other.
+    return [...this.#ended, ...this.#question.answers.values()]
   }
 
-  /** Leaves them for the next time if they change meanwhile. */
+  /** Replaces the counters of ended workers by their sum, unless they change meanwhile. */
   async #sumEnded(): Promise<void> {
     const ended = this.#ended
     if (ended.length < 2) return

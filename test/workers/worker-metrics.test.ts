@@ -11,12 +11,15 @@ interface Worker extends AskedPlace {
   readonly metrics: ReturnType<typeof createMetrics>
 }
 
-/** Two workers, each with a check of the routes a and b. */
-function twoWorkers(): { readonly workers: readonly Worker[]; readonly all: WorkerMetrics } {
-  const workers = [1, 2].map((number): Worker => {
+/** Workers, each with a check of every route. */
+function someWorkers(
+  count: number,
+  routes: readonly string[],
+): { readonly workers: readonly Worker[]; readonly all: WorkerMetrics } {
+  const workers = Array.from({ length: count }, (_, index): Worker => {
+    const number = index + 1
     const metrics = createMetrics()
-    for (const route of ['default/a', 'default/b'])
-      metrics.checks.observe(route, 'allow', 'allowed', 0.001)
+    for (const route of routes) metrics.checks.observe(route, 'allow', 'allowed', 0.001)
     const post = async (message: ToWorker): Promise<void> => {
       if (message.type === 'metrics') all.receive(number, message.call, await metrics.json())
     }
@@ -30,7 +33,7 @@ const countsOf = async (all: WorkerMetrics): Promise<readonly string[] | null> =
   (await createMetrics().text(await all.collect())).match(/^gatehouse_check.*(?:route|count).*$/gm)
 
 test('series of a route that is gone leave the counts of ended and silent workers', async () => {
-  const { workers, all } = twoWorkers()
+  const { workers, all } = someWorkers(2, ['default/a', 'default/b'])
   const [ended, silent] = workers
   expect(await countsOf(all)).toEqual([
     'gatehouse_checks_total{route="default/a",decision="allow",reason="allowed"} 2',
@@ -44,4 +47,21 @@ test('series of a route that is gone leave the counts of ended and silent worker
     'gatehouse_checks_total{route="default/b",decision="allow",reason="allowed"} 2',
     'gatehouse_check_duration_seconds_count 4',
   ])
+})
+
+test('a worker that ends while the counters of ended ones are summed counts once', async () => {
+  const routes = Array.from({ length: 5_000 }, (_, index) => `default/${String(index)}`)
+  const { workers, all } = someWorkers(3, routes)
+  await all.collect()
+  for (const worker of workers) worker.isReady = false
+  all.keep(1)
+  all.keep(2)
+  const collected = all.collect()
+  // The sum gives way to it.
+  setImmediate(() => all.keep(3))
+  const text = await createMetrics().text(await collected)
+  expect(text).toContain(`gatehouse_check_duration_seconds_count ${String(3 * routes.length)}`)
+  expect(await createMetrics().text(await all.collect())).toContain(
+    `gatehouse_check_duration_seconds_count ${String(3 * routes.length)}`,
+  )
 })
