@@ -193,6 +193,8 @@ describe('events of another content type', () => {
   test.each([
     ['nothing', ''],
     ['a byte order mark', '\ufeff'],
+    ['a byte order mark as Latin-1', '\u00ef\u00bb\u00bf'],
+    ['both of them', '\ufeff\u00ef\u00bb\u00bf'],
     ['a comment', ': hi\r'],
     ['a line end of some clients', 'a page\u2028'],
     ['much text', `${'x'.repeat(64 * 1024 - 2)}\n`],

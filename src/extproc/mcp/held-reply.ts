@@ -104,7 +104,8 @@ async function inspectBody(
   if (isJson === undefined) return ABORTED
   const isEvents = mayBeEvents && !isJson && (await inTurns(hasEvents(text), signal))
   if (isEvents === undefined) return ABORTED
-  if (isEvents) return unreadableMcpReply('it has events, and another content type', answered())
+  if (isEvents)
+    return unreadableMcpReply('it has events, but does not declare an event stream', answered())
   const found = isJson
     ? await inspectReplyText(text, exchange, 'unsent')
     : await inspectWords(text, exchange)

@@ -3,9 +3,12 @@
 
 import { Pace, PIECE, unitsOf, type Work } from '../../turns.js'
 
-/** A line with data, after any character that a client takes for a line end. */
-const DATA_LINE = /(?:^\ufeff?|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])data:/
-/** A line end and the name, which a piece may end within. */
+/**
+ * A line with data, after any character that a client takes for a line end. At the start of a text, the TypeScript
+ * client drops a byte order mark, and then the three characters of one that was read as Latin-1.
+ */
+const DATA_LINE = /(?:^\ufeff?(?:\xef\xbb\xbf)?|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])data:/
+/** Length of a line end with the field's name, which may lie across two pieces. */
 const LONGEST = 6
 
 /** Whether clients could read events in a text. Works in slices. */
