@@ -39,7 +39,10 @@ export interface BudgetCounts {
   checks(reason: string, count: number): void
   /** Counts a call of a webhook by the reason why it has no verdict. */
   call(reason: string | undefined): void
-  /** Registers the counter: after that of checks, whose reading adds to this one. */
+  /**
+   * Registers the counter. Reading the checks adds to it, and its series exist from the start, so that the values are
+   * current when they are printed.
+   */
   register(registry: Registry): void
 }
 
