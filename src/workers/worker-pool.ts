@@ -247,8 +247,11 @@ export class WorkerPool {
   }
 
   async #answer(worker: number, question: QuestionToMain): Promise<void> {
+    const place = this.#places[worker - 1]
+    const pid = place?.pid
     const answer = await answerTo(question, this.#deps)
-    this.#places[worker - 1]?.post(answer)
+    // A worker that has replaced the asking one gives its own questions the same numbers.
+    if (place?.pid === pid) place?.post(answer)
   }
 
   #choose(listener: number, preferred: number | undefined): WorkerPlace | undefined {
