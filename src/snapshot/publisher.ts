@@ -55,17 +55,18 @@ export function createPublisher(deps: PublisherDeps): Publisher {
 
   const forgetOld = (): void => {
     stopTimer = undefined
+    const kept = authz.size + proc.size
     const age = deps.settled() ? KEEP_AT_LEAST_MS : KEEP_AT_MOST_MS
     const vanishedBy = deps.now() - age
     for (const table of [authz, proc]) table.forget(vanishedBy)
     const gone = routes.forget(vanishedBy)
     deps.others?.forget(vanishedBy, gone)
     if (gone.length > 0) deps.onRoutesGone?.(gone)
-    lookLater()
+    // Once more after the last: other processes lost their entries a little later than this one.
+    lookLater(kept)
   }
-  const lookLater = (): void => {
-    if (stopTimer === undefined && authz.size + proc.size > 0)
-      stopTimer = deps.startTimer(forgetOld, LOOK_EVERY_MS)
+  const lookLater = (kept = authz.size + proc.size): void => {
+    if (stopTimer === undefined && kept > 0) stopTimer = deps.startTimer(forgetOld, LOOK_EVERY_MS)
   }
 
   return {

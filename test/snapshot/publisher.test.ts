@@ -224,6 +224,10 @@ describe('a route', () => {
     const vanished = now
     pass(60_000)
     expect(told.at(-1)).toEqual([vanished, ['default/a']])
+    // They lost the keys a moment later, when they had the tables.
+    pass(10_000)
+    expect(told.at(-1)).toEqual([vanished + 5_000, []])
+    expect(timers).toEqual([])
   })
 })
 
