@@ -164,7 +164,7 @@ function warnOfUnknown(
   { key, gateway }: { readonly key: string | undefined; readonly gateway: string | undefined },
 ): void {
   const shown = key?.slice(0, MAX_LOGGED_KEY)
-  const leftOut = limit.take(`${reason} ${shown ?? ''}`)
+  const leftOut = limit.take(`${reason} ${gateway ?? ''} ${shown ?? ''}`)
   if (leftOut === undefined) return
   logger.warn(
     {

@@ -88,7 +88,7 @@ export function createProcessService(deps: ProcessServiceDeps): GrpcService {
     const gateway = deps.gatewayOf?.(call.peer)
     const entry = entryOf(named.keys, deps.table(), gateway)
     if (entry === undefined) {
-      const leftOut = limit.take('unknown')
+      const leftOut = limit.take(`unknown ${gateway ?? ''}`)
       if (leftOut !== undefined)
         deps.logger.warn(
           { ...(gateway !== undefined && { gateway }), leftOut },

@@ -100,8 +100,8 @@ export class EnvoyTokens implements Authenticator {
   }
 
   /**
-   * Returns the only Gateway whose Envoy the peer is; "": it has proved to be of none. undefined: a peer that needs no token
-   * and serves any.
+   * Returns the only Gateway whose Envoy the peer has proved to be; "": none. undefined: a peer that needs no token, which
+   * may use every Gateway.
    */
   gatewayOf(peer: Peer): string | undefined {
     if (needsNoToken(peer)) return undefined
