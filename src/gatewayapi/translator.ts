@@ -144,7 +144,7 @@ function* translateAll(context: Context, kept: Kept, resources: Resources): Work
     ...(context.options.provisions === true && {
       provisioned: gateways.flatMap((gateway) => gateway.provisioned ?? []),
     }),
-    ...(isMesh ? { mesh: concat(chunks.map(({ mesh }) => mesh)) } : {}),
+    ...(isMesh ? { mesh: withoutDocuments(concat(chunks.map(({ mesh }) => mesh))) } : {}),
   }
 }
 
@@ -161,6 +161,18 @@ function wantedNames(context: Context, backends: readonly string[]): readonly st
   const isRead = context.reader.read('services', keyIn(namespace, name)) !== undefined
   const own = isRead || tenancy.ownAddresses.length === 0 ? [] : [ownServiceHost(context, tenancy)]
   return [...new Set([...backends, ...own])].sort(compareText)
+}
+
+/** Leaves out the HTTPRoutes of OAuth documents that an earlier export has made: ext_proc answers them, without a policy. */
+function withoutDocuments(routes: readonly MeshRoute[]): readonly MeshRoute[] {
+  const made = new Set(
+    routes.flatMap(({ namespace, documents }) =>
+      documents === undefined ? [] : [keyIn(namespace, documents.route)],
+    ),
+  )
+  return routes.filter(
+    ({ namespace, name, policies }) => policies.length > 0 || !made.has(keyIn(namespace, name)),
+  )
 }
 
 function ownGateway(context: Context, key: string): readonly TranslatedGateway[] {

@@ -79,6 +79,34 @@ test('where a policy is required, a route without one cannot be exported', () =>
   ])
 })
 
+describe.each(['envoy-gateway', 'istio'] as const)('where %s requires policies', (mesh) => {
+  const options = { ...OPTIONS, mesh, requirePolicy: true } as const
+
+  test('the HTTPRoute of documents that an export has made needs none', () => {
+    const documents = `
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: { name: gatehouse-documents-mcp }
+spec:
+  parentRefs: [{ name: eg }]
+  rules: [{ matches: [{ path: { value: /.well-known/oauth-protected-resource/mcp } }] }]`
+    const decoded = decodeFile(Buffer.from(documents), 'documents.yaml', kindsOf(API_GROUP))
+    const { resources: made } = collectResources(decoded.resources)
+    const httpRoutes = [...resources.httpRoutes, ...made.httpRoutes]
+    expect(httpRoutes).toHaveLength(2)
+    const translated = createTranslator(options).translate({ ...resources, httpRoutes }, new Map())
+    expect(translated.mesh?.map(({ name, problems }) => [name, problems])).toEqual([['mcp', []]])
+  })
+
+  test('the key of the documents lets nobody in on other paths', () => {
+    const { ir } = createTranslator(options).translate(resources, new Map())
+    const open = ir.authz.filter(({ servesDocuments }) => servesDocuments === true)
+    const paths = open.flatMap((entry) => entry.paths.map((path) => JSON.stringify(path)))
+    expect(paths.filter((path) => !path.includes('/.well-known/'))).toEqual([])
+    expect(open).toHaveLength(mesh === 'istio' ? 1 : 0)
+  })
+})
+
 describe('the cookies of a relay', () => {
   const relayCase = readFileSync(CASE.replace('route.yaml', 'route-with-a-relay.yaml'), 'utf8')
   const [withRelay = ''] = relayCase.split('--- # Output')

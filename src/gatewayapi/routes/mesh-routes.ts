@@ -22,7 +22,13 @@ import { patternCovers } from './path-patterns.js'
 import { translateMatch } from './route-matches.js'
 import type { TranslatedParent } from './route-parents.js'
 import { type HttpRoute, type RuleInput } from './rule-routes.js'
-import { authzEntryOf, guardEntry, listsEntry, wellKnownEntry } from './table-entries.js'
+import {
+  authzEntryOf,
+  guardEntry,
+  listsEntry,
+  wellKnownEntry,
+  withPathsOfAll,
+} from './table-entries.js'
 import { isWellKnown, mcpPathsOf } from './well-known-routes.js'
 
 /** A translated HTTPRoute of a mesh. */
@@ -86,7 +92,11 @@ export function translateMeshRoute(
   const proc = procOf(first, inEnvoy, served).map((entry) =>
     entry.type === 'guard' ? { ...entry, ...seal } : entry,
   )
-  return { authz: [...authz, ...documentsEntries(context, route, served)], proc, uses, mesh }
+  // The key of documents lets everybody in: it must not have the paths of the rules.
+  return {
+    authz: [...withPathsOfAll(authz), ...documentsEntries(context, route, served)],
+    ...{ proc, uses, mesh },
+  }
 }
 
 /**

@@ -124,7 +124,7 @@ function routeOfMesh(
 ): Parts {
   const gateways = uniqueGateways(scoped.flatMap(({ scope }) => scope.gateways))
   const inputs = decidingInputs(scoped.map((each) => each.inputs)) ?? []
-  const { authz, ...translated } = translateMeshRoute(context, route, inputs, {
+  const translated = translateMeshRoute(context, route, inputs, {
     ...{ parents, gateways },
     isOfOneKind: scoped.length === 1,
   })
@@ -132,7 +132,6 @@ function routeOfMesh(
   const wanted = first === undefined ? [] : wantedBy(first.scope)
   return {
     ...translated,
-    authz: withPathsOfAll(authz),
     wanted: gateways.length > 0 ? wanted : [],
     placed: scoped.map(({ scope: { placements } }) => ({ placements, routes: [] })),
     ...{ destinations: [], corsAdded: [] },
