@@ -29,7 +29,7 @@ const token = await signToken({ key, claims: { iss: ISSUER, aud: 'mcp' } })
 
 let app: Backend
 let mesh: Istio
-let gatehouse: Gatehouse
+let gatehouse: Gatehouse | undefined
 let port: number
 
 beforeAll(async () => {
@@ -61,7 +61,7 @@ beforeAll(async () => {
 }, 300_000)
 
 afterAll(async () => {
-  await gatehouse.close()
+  await gatehouse?.close()
   await mesh.close()
   await app.close()
 })
@@ -92,13 +92,17 @@ test('a token opens its route, and pages read the documents without one', async 
 test('an HTTPRoute that Gatehouse does not know is closed', async () => {
   await mesh.api.apply(route('other', '/other', 'app', port))
   await answers('/other', 503)
+  const call = { method: 'POST', body: 'a body of more than a byte' }
+  expect((await send(ORIGIN, '/other', call)).status).toBe(503)
   expect(app.requests).toEqual([])
 })
 
 test('a rule with the name of the documents is not let in on other paths', async () => {
   const name = 'default.gatehouse-documents-mcp.0'
-  await mesh.api.apply(route('other', '/other', 'app', port, { name }))
-  await answers('/other', 403)
+  for (const path of ['/other', '/mcp/files']) {
+    await mesh.api.apply(route('other', path, 'app', port, { name }))
+    await answers(path, 403)
+  }
   expect(app.requests).toEqual([])
   expect((await send(ORIGIN, PRM)).status).toBe(200)
 })

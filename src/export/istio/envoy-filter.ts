@@ -117,7 +117,12 @@ function filterPatches(options: FilterOptions, hasAudits: boolean): readonly Con
  */
 const ownAuthz = (server: FilterServer, options: FilterOptions): ConfigPatch =>
   insert({
-    ...filterJson(buildExtAuthzFilter({ server, clearRouteCache: options.isSealed })),
+    ...filterJson(
+      buildExtAuthzFilter({
+        ...{ server, clearRouteCache: options.isSealed },
+        checksAll: isOnForAll(options),
+      }),
+    ),
     name: AUTHZ_FILTER,
     ...(isOnForAll(options) ? {} : { disabled: true }),
   })

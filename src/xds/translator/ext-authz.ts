@@ -40,8 +40,8 @@ const RETRIES = create(RetryPolicySchema, {
 })
 
 /**
- * Envoy reads pack_as_bytes only here; with it, a body that is not UTF-8 arrives unchanged. The size would apply to
- * routes that do not configure bodies; there are none, so its value does not matter.
+ * Envoy reads pack_as_bytes only here; with it, a body that is not UTF-8 arrives unchanged. The size applies to routes that
+ * do not configure bodies: there are none but those that checksAll adds.
  */
 const BODY_AS_BYTES = { maxRequestBytes: 1, packAsBytes: true }
 
@@ -50,6 +50,8 @@ export interface ExtAuthzOptions {
   readonly server?: FilterServer
   /** Whether Envoy selects the route again after the check; if not all routes are sealed, that may be one never authorized. */
   readonly clearRouteCache?: boolean
+  /** Whether routes without settings of their own are checked too. Gatehouse denies these, and their bodies may have any size. */
+  readonly checksAll?: boolean
 }
 
 const OWN_SERVER: FilterServer = { clusterName: EXT_AUTHZ_CLUSTER }
@@ -64,11 +66,13 @@ const OWN_SERVER: FilterServer = { clusterName: EXT_AUTHZ_CLUSTER }
 export const buildExtAuthzFilter = ({
   server = OWN_SERVER,
   clearRouteCache = false,
+  checksAll = false,
 }: ExtAuthzOptions = {}): HttpFilter =>
   create(HttpFilterSchema, {
     name: EXT_AUTHZ_FILTER,
     configType: typedConfig(ExtAuthzSchema, {
       ...filterFields(clearRouteCache),
+      ...(checksAll && { withRequestBody: { ...BODY_AS_BYTES, allowPartialMessage: true } }),
       transportApiVersion: ApiVersion.V3,
       services: {
         case: 'grpcService',
