@@ -58,7 +58,7 @@ function openRoutes(
   const open = httpRoutes.filter(({ metadata }) => !exported.has(named(metadata))).length
   if (open === 0) return []
   const which = `${open} of ${open + routes.length} HTTPRoutes`
-  return [`note: ${which} have no policy, and stay as they are (--require-policy refuses them)\n`]
+  return [`note: ${which} have no policy, and stay as they are\n`]
 }
 
 const named = ({ namespace, name }: Pick<Metadata, 'namespace' | 'name'>): string =>

@@ -72,7 +72,7 @@ type OwnPath = Pick<OpenPath, 'path' | 'isExact'>
 
 /** Whether the mesh prefers the entry for some requests of the path: exact paths win over prefixes. */
 function takesFrom({ path, isExact }: OwnPath, entry: OpenPath): boolean {
-  if (entry.path === path) return entry.isNarrower || (entry.isExact && !isExact)
+  if (entry.path === path) return entry.isExact === isExact ? entry.isNarrower : entry.isExact
   return !isExact && entry.path.startsWith(path.endsWith('/') ? path : `${path}/`)
 }
 

@@ -42,10 +42,13 @@ export function probeTargets(
   const { authz, isGuarded } = route
   if ((authz === undefined || authz.isAudited === true) && !isGuarded) return []
   const requests = [...requestsOf(route, hasOneKey), ...documentRequests(route)]
-  return route.gateways
-    .flatMap((gateway) => placesOf(route, gateway, gatewayOf(gateway) ?? {}))
-    .flatMap((place) =>
-      requests.map(({ keys, ...request }): ProbeTarget => ({
+  const places = route.gateways.flatMap((gateway) =>
+    placesOf(route, gateway, gatewayOf(gateway) ?? {}),
+  )
+  // Where there are too many, each rule is still probed at every place.
+  return requests
+    .flatMap(({ keys, ...request }) =>
+      places.map((place): ProbeTarget => ({
         ...place,
         ...request,
         keys,

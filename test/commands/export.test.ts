@@ -116,7 +116,7 @@ test('notes say which HTTPRoutes stay open, and which Gateways another controlle
   expect([code, out.includes('kind: EnvoyFilter')]).toEqual([0, true])
   expect(err).toBe(
     'DIR/notes.yaml:7: note: Gateway default/edge is of example.com/proxy: the manifests protect its routes only if that is Istio\n' +
-      'note: 1 of 2 HTTPRoutes have no policy, and stay as they are (--require-policy refuses them)\n',
+      'note: 1 of 2 HTTPRoutes have no policy, and stay as they are\n',
   )
 })
 

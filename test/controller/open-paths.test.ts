@@ -74,6 +74,7 @@ test.each([
   ['the same path with a further condition', other('/app', {}, true, true), true],
   ['the same path', other('/app', {}, false, true), false],
   ['a prefix of the same path', other('/app'), false],
+  ['a prefix of the same path with a further condition', other('/app', {}, true), false],
 ])('%s of a route without a policy beside an exact path', (_, one, isOpen) => {
   const found = createOpenPaths([one]).below(protectedRoute('/app', [], 'Exact'))
   expect(found !== undefined).toBe(isOpen)
