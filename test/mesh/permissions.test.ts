@@ -33,6 +33,8 @@ let api: ApiServer
 /** Stands for the Envoy of the Gateway. */
 let envoy: Server
 let port = 0
+const DOCUMENTS_KEY = 'default/gatehouse-documents-mcp/0'
+
 /** Whether the stand-in answers probes as if the route were open. */
 let isOpen = false
 let replica: Replica | undefined
@@ -176,7 +178,12 @@ async function answerProbe(
   const signs = createProbeSigns(() => Buffer.from(data.key, 'base64'), Date.now)
   const about = aboutRequest('default/mcp/0', String(headers['host']), path)
   const proof = signs.prove(question, 'ext_authz', about)
-  return proof && probeAnswerText({ question, proofs: { ext_authz: proof, ext_proc: '-' } })
+  const isDocument = path.startsWith('/.well-known/')
+  const ofDocument = isDocument ? signs.prove(question, 'ext_proc', [DOCUMENTS_KEY]) : undefined
+  return (
+    proof &&
+    probeAnswerText({ question, proofs: { ext_authz: proof, ext_proc: ofDocument ?? '-' } })
+  )
 }
 
 afterEach(async () => {
