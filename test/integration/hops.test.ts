@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Backend, startBackend } from '../support/backend.js'
+import { answerJson, chat, completion, guardedRoute } from '../support/guardrails.js'
 import { send } from '../support/http.js'
 import { backendRef, gateway, httpRoute, prefix, proxyBackend, rule } from '../support/resources.js'
 import { type Stack, startStack } from '../support/stack.js'
@@ -46,6 +47,14 @@ const overHttp2 = (port: number): readonly object[] => [
   },
 ]
 
+/** The gateway itself as a webhook: its calls are chats of the guarded route. */
+const itself = {
+  webhook: {
+    backendRef: backendRef('self'),
+    headers: { ':path': '"/guarded/v1/chat/completions"' },
+  },
+}
+
 /** Requests that the listener has had. */
 async function requests(): Promise<number> {
   const text = await (await fetch(`${stack.envoyAdmin}/stats?filter=downstream_rq_total`)).text()
@@ -63,6 +72,8 @@ beforeAll(async () => {
       proxyBackend('self', { host: '127.0.0.1', port }),
       proxyBackend('backend', backend),
       ...overHttp2(port),
+      proxyBackend('llm', backend),
+      ...guardedRoute('/guarded', { response: [itself] }),
       httpRoute('loop', { rules: [rule('/loop', 'self')] }),
       httpRoute('h2', {
         rules: [{ matches: [prefix('/h2')], backendRefs: [{ name: 'self-h2', port: 80 }] }],
@@ -135,6 +146,18 @@ describe('a route that leads back to the gateway', () => {
     for (const headers of claims)
       expect((await send(stack.origin, '/loop', { headers })).status).toBe(508)
     expect(await passes()).toBeLessThanOrEqual(6 * claims.length)
+  })
+})
+
+describe('a webhook that is behind the gateway whose requests it is asked about', () => {
+  test('is asked five times at most for one request', async () => {
+    const headers = { 'content-type': 'application/json' }
+    const body = chat('Hello')
+    backend.answer(answerJson(completion('Hello')))
+    const path = '/guarded/v1/chat/completions'
+    const answer = await send(stack.origin, path, { method: 'POST', headers, body })
+    expect(answer.status).toBe(503)
+    expect(await passes()).toBe(6)
   })
 })
 

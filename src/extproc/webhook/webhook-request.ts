@@ -3,6 +3,7 @@
 
 import type { Attributes } from '../../cel/attributes.js'
 import { Budget } from '../../cel/budget.js'
+import { HOP, HOPS_HEADER, hopsOfCall, MAX_HOPS } from '../../ir/hops.js'
 import type { Phase } from '../../ir/proc-entry.js'
 import { quoted } from '../../json/print-json.js'
 import { Pace, PIECE, piecesOf, unitsOf, type Work } from '../../turns.js'
@@ -50,7 +51,16 @@ export function* webhookRequest(
     else if (name === ':authority') headers['host'] = AUTHORITY.test(text) ? text : host
     else if (VALUE.test(text)) headers[name] = text
   }
+  // Last, so that no expression resets it: the webhook may be behind the gateway whose request it is asked about.
+  headers[HOPS_HEADER] = hopsOfCall(receivedHops(attributes))
   return { method, path, headers, body: yield* bodyOf(phase, shown, tool) }
+}
+
+/** Beside a mesh nobody counts before Gatehouse, so that the value may be any text of the client's. */
+function receivedHops({ request }: Attributes): string {
+  const received = request?.headers.get(HOPS_HEADER) ?? ''
+  const { length } = typeof received === 'string' ? received : received.join('')
+  return HOP.repeat(Math.min(length, MAX_HOPS))
 }
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/
