@@ -2,15 +2,9 @@
 // section of docs/performance.md.
 
 import { bundleBench, formatPage, run } from './bench-programs.mjs'
+import { MALLOC } from './malloc.mjs'
 import { runScript } from './runtime.mjs'
 import { setup } from './setup.mjs'
-
-// The same settings as in the Dockerfile.
-const MALLOC = {
-  MALLOC_ARENA_MAX: '1',
-  MALLOC_MMAP_THRESHOLD_: '65536',
-  MALLOC_TRIM_THRESHOLD_: '65536',
-}
 
 await runScript(async () => {
   Object.assign(process.env, MALLOC)

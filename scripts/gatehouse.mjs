@@ -3,6 +3,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { MALLOC } from './malloc.mjs'
 import { runScript } from './runtime.mjs'
 import { setup } from './setup.mjs'
 import { root } from './stale.mjs'
@@ -13,7 +14,8 @@ const YOUNG_GENERATION = '--max-semi-space-size=16'
 await runScript(async () => {
   await setup()
   const args = [YOUNG_GENERATION, join(root, 'dist/main.js'), ...process.argv.slice(2)]
-  const child = spawn(process.execPath, args, { stdio: 'inherit' })
+  const env = { ...MALLOC, ...process.env }
+  const child = spawn(process.execPath, args, { stdio: 'inherit', env })
   // Ctrl-C reaches the child directly, because it shares the terminal; this process only waits for it to exit.
   process.on('SIGINT', () => {})
   process.on('SIGTERM', () => child.kill('SIGTERM'))
