@@ -15,6 +15,7 @@ import type { AdsService } from '../../src/xds/server/ads-server.js'
 import { createAdsService } from '../../src/xds/server/ads-server.js'
 import type { GatewaySnapshot, NodeSnapshot } from '../../src/xds/server/snapshot-cache.js'
 import { SnapshotCache } from '../../src/xds/server/snapshot-cache.js'
+import { WAITS } from '../../src/xds/server/waits.js'
 import { freePort } from '../../testing/ports.js'
 import { recordingLogger } from '../grpc/recording-logger.js'
 import { envoyPath } from './envoy.js'
@@ -64,6 +65,7 @@ export async function realAds(splits = true): Promise<RealAds> {
       logger,
       metrics: { xdsPush: () => undefined, xdsNack: () => undefined },
       mayReceiveSecrets: () => true,
+      waits: { ...WAITS, lingerMs: 0 },
       onSent: ({ node }, type) => events.push({ kind: 'sent', node, type: shortType(type) }),
       onAck: ({ node }, type) => events.push({ kind: 'ack', node, type: shortType(type) }),
       onNack: ({ node }, type, _version, message) =>

@@ -20,6 +20,7 @@ import type { NodeSnapshot, SnapshotCache, SnapshotForm } from './snapshot-cache
 import { Turns } from './turns.js'
 import type { Protocol } from './type-stream.js'
 import { takesVirtualHosts } from './vhds.js'
+import { WAITS, type Waits } from './waits.js'
 
 /** One stream of one Envoy. */
 export interface AdsPeer {
@@ -55,8 +56,8 @@ export interface AdsOptions extends AdsObserver {
   mayReceiveSecrets(peer: Peer): boolean
   /** Returns the only node.cluster that the peer may ask for; undefined: it may ask for any. */
   onlyGatewayOf?(peer: Peer): string | undefined
-  /** How long, in milliseconds, changes wait for the answer to what they depend on; default 3,000. */
-  readonly patienceMs?: number
+  /** Absent: the default. */
+  readonly waits?: Waits
 }
 
 /** The ADS service. */
@@ -77,7 +78,6 @@ interface Open {
   isBehind: boolean
 }
 
-const PATIENCE_MS = 3_000
 const MAX_REASON_LENGTH = 2_000
 /** Longer than any NAMESPACE/NAME; limits client-supplied names, which stay in logs and status. */
 const MAX_NAME_LENGTH = 400
@@ -228,7 +228,7 @@ function createStream<Request>(
   return new AdsStream({
     protocol: dialect.protocol,
     views,
-    patienceMs: options.patienceMs ?? PATIENCE_MS,
+    waits: options.waits ?? WAITS,
     snapshot: () => {
       const snapshot = options.cache.forNode(peer.cluster, form)
       if (secrets || snapshot === undefined || !snapshot.get(SECRET_TYPE)?.size) return snapshot

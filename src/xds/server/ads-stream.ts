@@ -14,6 +14,7 @@ import type { NodeSnapshot, ResourceMap } from './snapshot-cache.js'
 import type { MayRemove, Protocol, Push } from './type-stream.js'
 import { TypeStream } from './type-stream.js'
 import { hostsOf, routeConfigurationOf } from './vhds.js'
+import type { Waits } from './waits.js'
 
 /** Types whose responses Envoy must answer first: what a listener or route names must exist before it is sent. */
 const WAITS_FOR: ReadonlyMap<string, readonly string[]> = new Map([
@@ -58,8 +59,7 @@ export interface StreamOptions {
   /** Called on an ACK; isAll is true if no resource of the type is rejected. */
   onAck(typeUrl: string, version: string, isAll: boolean): void
   onNack(typeUrl: string, version: string, reason: string): void
-  /** How long, in milliseconds, a missing answer delays the changes that wait for it. */
-  readonly patienceMs: number
+  readonly waits: Waits
 }
 
 /** The wanted snapshot, and the time of the check by performance.now(). */
@@ -201,14 +201,17 @@ export class AdsStream {
   #mustWait({ typeUrl, owed }: TypeStream, now: number): boolean {
     return [...(owed ? [] : [typeUrl]), ...(WAITS_FOR.get(typeUrl) ?? [])].some((other) => {
       const since = this.#types.get(other)?.delivery.waitingSince
-      return since !== undefined && now < since + this.#options.patienceMs
+      return since !== undefined && now < since + this.#options.waits.patienceMs
     })
   }
 
   #mayRemove(type: TypeStream, look: Look): MayRemove {
     if (type.typeUrl === VIRTUAL_HOST_TYPE) return this.#mayRemoveHost(look.snapshot)
-    const may = type.typeUrl === LISTENER_TYPE || this.#referrersCurrent(look, type.typeUrl)
-    return () => may
+    if (type.typeUrl === LISTENER_TYPE) return () => true
+    if (!this.#referrersCurrent(look, type.typeUrl)) return () => false
+    if (REFERRERS.includes(type.typeUrl)) return () => true
+    const { lingerMs } = this.#options.waits
+    return (name) => type.lingering.begunAt(name, look.now) + lingerMs <= look.now
   }
 
   /**
@@ -226,7 +229,7 @@ export class AdsStream {
   }
 
   #referrersCurrent(look: Look, except: string): boolean {
-    if (this.#startingSince().some((since) => look.now < since + this.#options.patienceMs))
+    if (this.#startingSince().some((since) => look.now < since + this.#options.waits.patienceMs))
       return false
     return REFERRERS.filter((typeUrl) => typeUrl !== except).every((typeUrl) => {
       const type = this.#types.get(typeUrl)
@@ -254,19 +257,21 @@ export class AdsStream {
   }
 
   /**
-   * Schedules the next check: overdue answers (or first requests) no longer delay what waits for them, and rejected
-   * resources are retried.
+   * Schedules the next check: overdue answers (or first requests) no longer delay what waits for them, rejected resources
+   * are retried, and others have lingered long enough.
    */
   #lookAgain(now: number): void {
     clearTimeout(this.#timer)
-    const { patienceMs } = this.#options
+    const { patienceMs, lingerMs } = this.#options.waits
     const unanswered = [...this.#types.values()].flatMap(
       ({ delivery }) => delivery.waitingSince ?? [],
     )
     const retries = [...this.#types.values()].flatMap(({ delivery }) => delivery.retryAt ?? [])
+    const lingerers = [...this.#types.values()].flatMap(({ lingering }) => lingering.firstAt ?? [])
     const waits = [
       ...[...unanswered, ...this.#startingSince()].map((since) => since + patienceMs - now),
       ...retries.map((at) => at - now),
+      ...lingerers.map((since) => since + lingerMs - now),
     ].filter((ms) => ms > 0)
     if (waits.length === 0) return
     this.#timer = setTimeout(() => this.push(), Math.min(...waits) + 1)

@@ -3,6 +3,7 @@
 import type { EncodedResource } from '../encode/encode.js'
 import { CLUSTER_TYPE, LISTENER_TYPE } from '../encode/type-urls.js'
 import { Delivery } from './delivery.js'
+import { Lingering } from './lingering.js'
 import type { SharedViews } from './shared-views.js'
 import type { ResourceMap } from './snapshot-cache.js'
 import { Subscription } from './subscription.js'
@@ -40,6 +41,8 @@ export class TypeStream {
   readonly #views: SharedViews
   readonly subscription: Subscription
   readonly delivery: Delivery
+  /** Resources that are gone and that Envoy keeps for a while. */
+  readonly lingering = new Lingering()
   /** Whether a response is due even if it has nothing new. */
   owed = false
   /** Nonce of the last response; "" before the first. */
@@ -86,6 +89,7 @@ export class TypeStream {
   /** Returns the next response; undefined if none is due. */
   next(wanted: ResourceMap, mayRemove: MayRemove, nonce: string): Push | undefined {
     const changes = this.delivery.changes(wanted)
+    this.lingering.keep(changes.gone)
     const removable = changes.gone.filter(mayRemove)
     const sendsRemovals = this.protocol === 'incremental' || this.#isComplete()
     const { updated, gone, lingering } = this.delivery.forOneResponse({
@@ -110,7 +114,8 @@ export class TypeStream {
       this.delivery.forget(removed)
       return this.#send(nonce, this.#views.version(wanted), updated, [])
     }
-    const kept = removed.length > 0 ? [] : this.delivery.leftovers(wanted)
+    const gone = new Set(removed)
+    const kept = this.delivery.leftovers(wanted).filter(({ name }) => !gone.has(name))
     const world =
       kept.length === 0 ? wanted : new Map([...wanted, ...kept.map((r) => [r.name, r] as const)])
     return this.#send(nonce, this.#views.version(world), [...world.values()], removed)

@@ -52,7 +52,7 @@ export async function startAds(
       xdsNack: (type, id) => events.push(`count ${type} ${id}`),
     },
     mayReceiveSecrets: () => mayReceiveSecrets,
-    patienceMs: PATIENCE_MS,
+    waits: { patienceMs: PATIENCE_MS, lingerMs: 0 },
     onSent,
     onAck: (peer, type, version) => events.push(`ack ${peer.node} ${shortType(type)} ${version}`),
     onNack: (peer, type, version, message) =>

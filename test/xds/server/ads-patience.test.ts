@@ -32,7 +32,7 @@ test('the patience that ends during a look is seen at the next', () => {
   const stream = new AdsStream({
     views: new SharedViews(),
     protocol: 'incremental',
-    patienceMs: PATIENCE_MS,
+    waits: { patienceMs: PATIENCE_MS, lingerMs: 0 },
     snapshot: () => snapshot,
     write: (push, sent) => {
       pushes.push(push)

@@ -45,7 +45,7 @@ function open(protocol: Protocol): void {
   stream = new AdsStream({
     views: new SharedViews(),
     protocol,
-    patienceMs: 3_000,
+    waits: { patienceMs: 3_000, lingerMs: 0 },
     snapshot: () => snapshot,
     write: (push, sent) => {
       const names = namesOf(push)

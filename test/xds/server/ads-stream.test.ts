@@ -39,7 +39,7 @@ class ModelEnvoy {
       },
       onAck: () => undefined,
       onNack: () => undefined,
-      patienceMs: 60_000,
+      waits: { patienceMs: 60_000, lingerMs: 0 },
     })
     this.#request(CLUSTER_TYPE, '', undefined)
     this.#request(LISTENER_TYPE, '', undefined)

@@ -182,7 +182,7 @@ export class ModelEnvoy {
       },
       onAck: () => undefined,
       onNack: () => undefined,
-      patienceMs: 60_000,
+      waits: { patienceMs: 60_000, lingerMs: 0 },
     })
   }
 

@@ -36,7 +36,7 @@ const open = (protocol: Protocol): AdsStream =>
     },
     onAck: (_type, _version, all) => (isAll = all),
     onNack: () => undefined,
-    patienceMs: 60_000,
+    waits: { patienceMs: 60_000, lingerMs: 0 },
   })
 
 const readDelta = (typeUrl: string, responseNonce = '', isRefused = false) =>

@@ -1,0 +1,135 @@
+// What happens to a guarded request that is under way while its route, or its Gateway, is removed.
+
+import { once } from 'node:events'
+import { type IncomingMessage, request, type ServerResponse } from 'node:http'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { eventually } from '../../testing/eventually.js'
+import { freePort } from '../../testing/ports.js'
+import {
+  answerJson,
+  both,
+  chat,
+  completion,
+  guardedRoute,
+  type GuardedStack,
+  hook,
+  startGuardedStack,
+} from '../support/guardrails.js'
+import { send } from '../support/http.js'
+import { gateway, httpRoute, proxyBackend, rule } from '../support/resources.js'
+import { nextReply, type OpenReply } from '../support/streaming-llm.js'
+
+let stack: GuardedStack
+let others = 0
+
+beforeEach(async () => {
+  stack = await startGuardedStack()
+  stack.reset()
+  const [, policy = {}] = guardedRoute('/going', both(hook('guard')))
+  // Nothing else leads to this backend: its cluster goes with the route.
+  await stack.write(
+    'going.yaml',
+    httpRoute('going', { rules: [rule('/going', 'going')] }),
+    proxyBackend('going', stack.llm),
+    policy,
+  )
+  await eventually(async () => expect((await ask()).status).toBe(200))
+})
+afterEach(() => stack.close())
+
+const ask = () => stack.post('/going', chat('hello'))
+
+/** Resolves when Envoy works with everything that was published before: with a route that comes now, too. */
+async function settled(): Promise<void> {
+  others += 1
+  const name = `other-${String(others)}`
+  await stack.write(`${name}.yaml`, httpRoute(name, { rules: [rule(`/${name}`, 'llm')] }))
+  await eventually(async () => expect((await send(stack.origin, `/${name}`)).status).toBe(200))
+}
+
+async function remove(): Promise<void> {
+  await stack.remove('going.yaml')
+  await eventually(async () => expect((await ask()).status).toBe(404))
+  await settled()
+}
+
+async function uptime(): Promise<number> {
+  const answer = await fetch(`${stack.envoyAdmin}/server_info`)
+  const info = (await answer.json()) as { readonly uptime_current_epoch: string }
+  return Number.parseInt(info.uptime_current_epoch, 10)
+}
+
+test('a prompt that a webhook looks at while its route goes reaches the LLM', async () => {
+  const held = new Promise<ServerResponse>((resolve) => {
+    stack.webhook.answer((incoming, response) => {
+      if (incoming.url === '/request') resolve(response)
+      else answerJson({ action: {} })(incoming, response)
+    })
+  })
+  const reply = ask()
+  const verdict = await held
+  stack.webhook.answer(answerJson({ action: {} }))
+  await remove()
+  answerJson({ action: {} })(undefined, verdict)
+  expect(await reply).toMatchObject({ status: 200, body: JSON.stringify(completion('hello')) })
+})
+
+/** A guarded reply that the LLM has begun. */
+async function openStream(path: string) {
+  const begun = nextReply(stack.llm)
+  const outgoing = request(`${stack.origin}${path}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    agent: false,
+  })
+  outgoing.on('error', () => undefined)
+  outgoing.end(chat('x', { stream: true }))
+  const llm = await begun
+  llm.say('first words and many more of them. ')
+  const [response] = (await once(outgoing, 'response')) as [IncomingMessage]
+  let text = ''
+  response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
+  response.on('error', () => undefined)
+  const end = new Promise<boolean>((resolve) => {
+    response.on('close', () => resolve(response.complete))
+  })
+  return { llm, text: () => text, isWhole: end }
+}
+
+/** The rest of the reply, which has a word that the webhook masks. */
+function finish(llm: OpenReply): void {
+  llm.say('the secret of it all')
+  llm.finish()
+  llm.end()
+}
+
+const clusters = async () => (await fetch(`${stack.envoyAdmin}/clusters`)).text()
+
+test('a stream goes on when its route and its cluster go, guarded to its end', async () => {
+  const { llm, text, isWhole } = await openStream('/going')
+  stack.llm.answer(answerJson(completion('hello')))
+  expect(await clusters()).toContain('default/going')
+  await remove()
+  // It lingers for a while.
+  await eventually(async () => expect(await clusters()).not.toContain('default/going'), 60_000)
+  finish(llm)
+  expect(await isWhole).toBe(true)
+  expect(text()).toContain('****')
+  expect(text()).not.toContain('secret')
+  expect(text()).toContain('[DONE]')
+})
+
+test('a stream goes on when its Gateway goes, guarded to its end, in the same Envoy', async () => {
+  const port = await freePort()
+  const { llm, text, isWhole } = await openStream('/going')
+  stack.llm.answer(answerJson(completion('hello')))
+  const before = await uptime()
+  await stack.write('other.yaml', gateway([port], 'other'))
+  await stack.write('resources.yaml')
+  await eventually(() => expect(send(stack.origin, '/going')).rejects.toThrow())
+  finish(llm)
+  expect(await isWhole).toBe(true)
+  expect(text()).toContain('****')
+  expect(text()).not.toContain('secret')
+  expect(await uptime()).toBeGreaterThanOrEqual(before)
+})
