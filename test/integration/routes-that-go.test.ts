@@ -1,7 +1,6 @@
 // What happens to a guarded request that is under way while its route, or its Gateway, is removed.
 
-import { once } from 'node:events'
-import { type IncomingMessage, request, type ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { eventually } from '../../testing/eventually.js'
 import { freePort } from '../../testing/ports.js'
@@ -16,8 +15,8 @@ import {
   startGuardedStack,
 } from '../support/guardrails.js'
 import { send } from '../support/http.js'
+import { openGuardedStream } from '../support/open-stream.js'
 import { gateway, httpRoute, proxyBackend, rule } from '../support/resources.js'
-import { nextReply, type OpenReply } from '../support/streaming-llm.js'
 
 let stack: GuardedStack
 let others = 0
@@ -74,62 +73,26 @@ test('a prompt that a webhook looks at while its route goes reaches the LLM', as
   expect(await reply).toMatchObject({ status: 200, body: JSON.stringify(completion('hello')) })
 })
 
-/** A guarded reply that the LLM has begun. */
-async function openStream(path: string) {
-  const begun = nextReply(stack.llm)
-  const outgoing = request(`${stack.origin}${path}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    agent: false,
-  })
-  outgoing.on('error', () => undefined)
-  outgoing.end(chat('x', { stream: true }))
-  const llm = await begun
-  llm.say('first words and many more of them. ')
-  const [response] = (await once(outgoing, 'response')) as [IncomingMessage]
-  let text = ''
-  response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
-  response.on('error', () => undefined)
-  const end = new Promise<boolean>((resolve) => {
-    response.on('close', () => resolve(response.complete))
-  })
-  return { llm, text: () => text, isWhole: end }
-}
-
-/** The rest of the reply, which has a word that the webhook masks. */
-function finish(llm: OpenReply): void {
-  llm.say('the secret of it all')
-  llm.finish()
-  llm.end()
-}
-
 const clusters = async () => (await fetch(`${stack.envoyAdmin}/clusters`)).text()
 
 test('a stream goes on when its route and its cluster go, guarded to its end', async () => {
-  const { llm, text, isWhole } = await openStream('/going')
+  const stream = await openGuardedStream(stack.llm, `${stack.origin}/going`)
   stack.llm.answer(answerJson(completion('hello')))
   expect(await clusters()).toContain('default/going')
   await remove()
   // It lingers for a while.
   await eventually(async () => expect(await clusters()).not.toContain('default/going'), 60_000)
-  finish(llm)
-  expect(await isWhole).toBe(true)
-  expect(text()).toContain('****')
-  expect(text()).not.toContain('secret')
-  expect(text()).toContain('[DONE]')
+  await stream.expectGuardedEnd()
 })
 
 test('a stream goes on when its Gateway goes, guarded to its end, in the same Envoy', async () => {
   const port = await freePort()
-  const { llm, text, isWhole } = await openStream('/going')
+  const stream = await openGuardedStream(stack.llm, `${stack.origin}/going`)
   stack.llm.answer(answerJson(completion('hello')))
   const before = await uptime()
   await stack.write('other.yaml', gateway([port], 'other'))
   await stack.write('resources.yaml')
   await eventually(() => expect(send(stack.origin, '/going')).rejects.toThrow())
-  finish(llm)
-  expect(await isWhole).toBe(true)
-  expect(text()).toContain('****')
-  expect(text()).not.toContain('secret')
+  await stream.expectGuardedEnd()
   expect(await uptime()).toBeGreaterThanOrEqual(before)
 })
