@@ -69,6 +69,8 @@ export interface StackOptions {
   readonly envoy?: string
   /** Descriptor that becomes stdout; absent: a socket, which output() reads. */
   readonly stdout?: number
+  /** A command that runs its arguments; the first is the folder of the resources. */
+  readonly within?: readonly [string, ...string[]]
 }
 
 /** Starts `gatehouse run`. Retries with other ports if one was taken before it was bound. */
@@ -98,6 +100,7 @@ async function tryStack(options: StackOptions): Promise<Stack> {
     ],
     unready: options.unready ?? false,
     environment: options.environment ?? {},
+    ...(options.within !== undefined && { within: options.within }),
     ...(options.stdout !== undefined && { stdout: options.stdout }),
   })
   return {
@@ -115,6 +118,7 @@ export interface GatehouseOptions {
   readonly environment?: Readonly<Record<string, string>>
   readonly unready?: boolean
   readonly stdout?: number
+  readonly within?: StackOptions['within']
   readonly adminPort?: number
 }
 
@@ -123,7 +127,9 @@ export async function startGatehouse(options: GatehouseOptions): Promise<Gatehou
   await writeFile(join(folder, 'resources.yaml'), toYaml(...options.resources))
   const adminAddress = `127.0.0.1:${String(options.adminPort ?? (await freePort()))}`
   const args = ['--resources', folder, '--admin', adminAddress, ...options.flags]
-  const child = spawn(process.execPath, [MAIN, options.command, ...args], {
+  const around = options.within === undefined ? [] : [...options.within, folder]
+  const [program, ...command] = [...around, process.execPath, MAIN, options.command, ...args]
+  const child = spawn(program ?? '', command, {
     stdio: ['ignore', options.stdout ?? 'pipe', 'pipe'],
     env: { ...process.env, ...options.environment },
   })

@@ -11,6 +11,7 @@ import type { ProviderState, ResourceProvider } from '../kinds/resources.js'
 import { EMPTY_RECORD, recordOf } from './file-record.js'
 import { type FileTree, findFiles, type FoundFile, MAX_FILES } from './file-tree.js'
 import { createFolderWatcher, type WatchFolder } from './folder-watcher.js'
+import { writtenSince } from './full-disk.js'
 import { type KnownFile, KnownFiles, wasEmptied, type Writing } from './known-files.js'
 import { ChangedNames, lookAgain } from './look-again.js'
 import { type DocumentReader, readerInPlace } from './read-documents.js'
@@ -247,7 +248,7 @@ class FileProvider implements ResourceProvider {
     const isOlder = before?.stamp === file.stamp && before.writing !== undefined
     return {
       before: before?.writing?.before ?? before?.record ?? EMPTY_RECORD,
-      since: isOlder ? before.writing.since : performance.now(),
+      since: isOlder ? before.writing.since : await writtenSince(file.path),
     }
   }
 

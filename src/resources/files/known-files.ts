@@ -34,7 +34,7 @@ export interface KnownFile {
 export interface Writing {
   /** Content of the file when it was last quiet. */
   readonly before: FileRecord
-  /** performance.now() when its last change was seen. */
+  /** performance.now() when its last change was seen; Infinity: its disk was full, so it must be written again. */
   readonly since: number
 }
 
@@ -131,7 +131,7 @@ export class KnownFiles {
     const unsettled = yield* mapEach(
       written,
       ({ path, file: { record, writing } }) =>
-        (writing && doubtOf({ path, before: writing.before, now: record })) ?? [],
+        (writing && doubtOf({ path, ...writing, now: record })) ?? [],
     )
     const remarks = [...this.#remarks].sort(([a], [b]) => compareText(a, b))
     const records = remarks.map(([, record]) => record)
@@ -169,9 +169,7 @@ const inForce = (
   { record, writing }: KnownFile,
   policies: PoliciesInForce,
 ): FileRecord =>
-  writing === undefined
-    ? record
-    : inForceOf({ path, before: writing.before, now: record, policies })
+  writing === undefined ? record : inForceOf({ path, ...writing, now: record, policies })
 
 const isAtOrBelow = (path: string, folder: string): boolean =>
   path === folder || path.startsWith(folder.endsWith('/') ? folder : `${folder}/`)

@@ -23,6 +23,8 @@ const WAIT = new Set([
 export interface Changing {
   /** Path of the file, for messages. */
   readonly path: string
+  /** As Writing.since. */
+  readonly since: number
   readonly before: FileRecord
   readonly now: FileRecord
   /** The policies in force from all files. */
@@ -85,7 +87,7 @@ function* policiesInForce(
 }
 
 /** Returns the record that the translation uses meanwhile. Its documents are the current ones. */
-export function inForceOf({ path, before, now, policies }: Changing): FileRecord {
+export function inForceOf({ before, now, policies, ...file }: Changing): FileRecord {
   const old = byKey(before)
   const current = byKey(now)
   // A policy that is new in this file does not count.
@@ -103,32 +105,38 @@ export function inForceOf({ path, before, now, policies }: Changing): FileRecord
     else if (found.resource.kind === 'HTTPRoute' && known === undefined) resources.push(found)
     else if (known !== undefined) {
       resources.push(known)
-      problems.push(problemOf(found, `the version before stays in force ${until(path)}`, true))
+      problems.push(problemOf(found, `the version before stays in force ${until(file)}`, true))
     } else if (!isClosed && closes(found, isGuarded)) resources.push(found)
-    else problems.push(problemOf(found, `waits ${until(path)}`))
+    else problems.push(problemOf(found, `waits ${until(file)}`))
   }
   for (const [key, gone] of old) {
     if (!waits(gone) || current.has(key)) continue
     resources.push(gone)
-    problems.push(problemOf(gone, `is gone from the file, but stays in force ${until(path)}`, true))
+    problems.push(problemOf(gone, `is gone from the file, but stays in force ${until(file)}`, true))
   }
   return { ...now, resources, problems: [...now.problems, ...problems] }
 }
 
 /** Returns what new routes and removed policies must wait for; undefined if nothing in the file can open access. */
-export function doubtOf({ path, before, now }: Omit<Changing, 'policies'>): Unsettled | undefined {
+export function doubtOf({
+  before,
+  now,
+  ...file
+}: Omit<Changing, 'policies'>): Unsettled | undefined {
   const all = [...before.resources, ...now.resources]
   const routes = now.resources.filter(({ resource }) => resource.kind === 'HTTPRoute')
   if (!all.some(waits)) return undefined
   return {
-    until: until(path),
+    until: until(file),
     hasPolicies: all.some(({ resource }) => resource.kind === 'ProxyPolicy'),
     routes: new Set(routes.map(({ resource }) => resourceKeyOf(resource))),
   }
 }
 
-const until = (path: string): string =>
-  `until ${path} has not been written to for ${QUIET_MS / 1000} s`
+const until = ({ path, since }: Pick<Changing, 'path' | 'since'>): string =>
+  since === Infinity
+    ? `until ${path} is written again: its disk was full, so it may be cut short`
+    : `until ${path} has not been written to for ${QUIET_MS / 1000} s`
 
 const byKey = ({ resources }: FileRecord): ReadonlyMap<string, DecodedResource> =>
   new Map(resources.map((each) => [resourceKeyOf(each.resource), each]))
