@@ -68,60 +68,39 @@ export interface ListItem {
   readonly call: McpCall
 }
 
-/** root: an answer, or a batch of answers. @throws UnreadableForm when a requested answer is not a list. */
-export function listsIn(root: JsonNode, text: string, asked: AskedLists): readonly FoundList[] {
+/**
+ * root: an answer, or a batch of answers. Their ids do not matter: a server may have changed the id of the request.
+ * @throws UnreadableForm when a result is not what was requested.
+ */
+export function listsIn(root: JsonNode, asked: AskedLists): readonly FoundList[] {
   const answers = root.type === 'array' ? root.items : [root]
-  const kindsOf = kindsById(asked)
-  return answers.flatMap((answer) => listsOf(answer, text, kindsOf))
+  const kinds = kindsOf(asked)
+  return answers.flatMap((answer) => listsOf(answer, kinds))
 }
 
 /** Kinds of lists, with the versions in the requests for them. */
 type Kinds = ReadonlyMap<ListKind, ReadonlySet<string>>
-type KindsOf = (id: unknown) => Kinds
 
-const NO_KINDS: Kinds = new Map()
 const NO_VERSION: ReadonlySet<string> = new Set([''])
 const ALL_KINDS: Kinds = new Map(Object.values(LISTS).map((kind) => [kind, NO_VERSION]))
 
-function listsOf(answer: JsonNode, text: string, kindsOf: KindsOf): readonly FoundList[] {
+function kindsOf(asked: AskedLists): Kinds {
+  if (asked === 'all') return ALL_KINDS
+  const kinds = new Map<ListKind, Set<string>>()
+  for (const { method, protocolVersion = '' } of asked) {
+    const kind = LISTS[method]
+    if (kind !== undefined)
+      kinds.set(kind, (kinds.get(kind) ?? new Set<string>()).add(protocolVersion))
+  }
+  return kinds
+}
+
+function listsOf(answer: JsonNode, kinds: Kinds): readonly FoundList[] {
   if (answer.type !== 'object') throw new UnreadableForm('a message is not an object')
   const result = present(member(answer, 'result'))
   if (result === undefined) return []
-  const kinds = kindsOf(idOf(answer, text))
-  if (kinds.size === 0) return []
   if (result.type !== 'object') throw new UnreadableForm('a result is not an object')
   return [...kinds].flatMap(([kind, versions]) => listOf(result, kind, versions))
-}
-
-/** Returns a lookup by id, because a batch may contain thousands of requests and answers. */
-function kindsById(asked: AskedLists): KindsOf {
-  if (asked === 'all') return () => ALL_KINDS
-  const all = new Map<unknown, Map<ListKind, Set<string>>>()
-  for (const { id, method, protocolVersion = '' } of asked) {
-    const kind = LISTS[method]
-    if (kind === undefined) continue
-    const value = comparable(JSON.parse(id))
-    const kinds = all.get(value) ?? new Map<ListKind, Set<string>>()
-    all.set(value, kinds.set(kind, (kinds.get(kind) ?? new Set()).add(protocolVersion)))
-  }
-  return (id) => all.get(id) ?? NO_KINDS
-}
-
-/** Returns the same for 7 and "7", as clients that compare ids as numbers or texts take either for an answer. */
-function comparable(id: unknown): unknown {
-  const number = typeof id === 'string' && id.trim() !== '' ? Number(id) : Number.NaN
-  return Number.isNaN(number) ? id : number
-}
-
-/** Longer than the id of any request, even with all characters escaped. */
-const LONGEST_ID = 4096
-
-/** undefined: too long for the id of any request. */
-function idOf(answer: JsonObjectNode, text: string): unknown {
-  const id = member(answer, 'id')
-  if (id === undefined) return null
-  if (id.end - id.start > LONGEST_ID) return undefined
-  return comparable(JSON.parse(text.slice(id.start, id.end)))
 }
 
 function listOf(

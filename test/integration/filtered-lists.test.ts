@@ -213,17 +213,17 @@ describe('the rest is as it was, byte for byte', () => {
     }
   })
 
-  test('another id, another method and another status', async () => {
-    const list = tools(8, 'get-sum')
-    expect((await answered('tools/list', list)).body).toBe(list)
+  test('another method and another status', async () => {
     expect((await answered('ping', tools(7, 'get-sum'))).body).toBe(tools(7, 'get-sum'))
     const failed = await answered('tools/list', 'no list', { status: 404, type: 'text/plain' })
     expect([failed.status, failed.body]).toEqual([404, 'no list'])
   })
 
-  test('an id that comes back as a string, as some clients accept it', async () => {
-    const { body } = await answered('tools/list', tools('7', 'get-sum', 'a'))
-    expect(body).toBe(tools('7', 'a'))
+  test('an id that the server has changed', async () => {
+    for (const id of ['7', 8, null]) {
+      const { body } = await answered('tools/list', tools(id, 'get-sum', 'a'))
+      expect(body).toBe(tools(id, 'a'))
+    }
   })
 
   test('prompts, resources and templates; cacheScope becomes private', async () => {

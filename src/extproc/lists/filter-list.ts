@@ -47,12 +47,9 @@ export async function filterMessage(
   return filtered === undefined ? err('nobody waits for it any more') : ok(filtered)
 }
 
-function listsOf(
-  { root, text }: JsonText,
-  asked: AskedLists,
-): Result<readonly FoundList[], string> {
+function listsOf({ root }: JsonText, asked: AskedLists): Result<readonly FoundList[], string> {
   try {
-    return ok(listsIn(root, text, asked))
+    return ok(listsIn(root, asked))
   } catch (error) {
     if (error instanceof UnreadableForm) return err(error.message)
     throw error
