@@ -2,6 +2,7 @@
 // what an expression should read.
 
 import type { JsonNode } from '../json/json-node.js'
+import { type JsonObjectNode, member } from '../json/members.js'
 import { charge } from './budget.js'
 import { parseJsonText } from './json-text.js'
 import type { CelValue } from './values.js'
@@ -19,8 +20,8 @@ export function jsonNodeValue(node: JsonNode, text: string): CelValue {
     case 'object': {
       charge(node.members.size, node.members.size * MEMBER_BYTES)
       const map = new Map<string, CelValue>()
-      for (const [name, member] of node.members) map.set(name, jsonNodeValue(member, text))
-      return map
+      for (const [name, value] of node.members) map.set(name, jsonNodeValue(value, text))
+      return node.unusual === undefined ? map : withOneSpelling(map, node)
     }
     case 'array':
       if (node.isCut === true) return convertText(node, text)
@@ -29,6 +30,23 @@ export function jsonNodeValue(node: JsonNode, text: string): CelValue {
     default:
       return convertText(node, text)
   }
+}
+
+/**
+ * Makes reading a member fail if it is also, or only, there in another spelling: a server may take that one. Still a Map,
+ * by whose constructor the library knows maps.
+ */
+function withOneSpelling(
+  map: Map<string, CelValue>,
+  node: JsonObjectNode,
+): ReadonlyMap<string, CelValue> {
+  const isThere = (name: unknown): name is string =>
+    typeof name === 'string' && member(node, name) !== undefined
+  const get = map.get.bind(map)
+  return Object.assign(map, {
+    get: (name: unknown) => (isThere(name) ? get(name) : undefined),
+    has: isThere,
+  })
 }
 
 function convertText({ start, end }: JsonNode, text: string): CelValue {

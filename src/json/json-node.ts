@@ -15,7 +15,7 @@ export type JsonNode = Span &
     | {
         readonly type: 'object'
         readonly members: ReadonlyMap<string, JsonNode>
-        /** Names that are not in lower case: by their case-folded form, all spellings that occur. */
+        /** Names that are not in lower case: by their folded form, all spellings that occur. */
         readonly unusual?: ReadonlyMap<string, readonly string[]> | undefined
       }
     | {

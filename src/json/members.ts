@@ -10,9 +10,17 @@ export type JsonArrayNode = Extract<JsonNode, { readonly type: 'array' }>
 /** A JSON string. */
 export type JsonStringNode = Extract<JsonNode, { readonly type: 'string' }>
 
-/** Folds the case of a name, as servers that ignore case would compare it. */
+/** Folds a name to what servers compare that ignore case, end a text at a NUL, or drop half characters. */
 export const folded = (name: string): string =>
-  isPlain(name) ? name : name.toUpperCase().toLowerCase()
+  isPlain(name) ? name : whole(name).toUpperCase().toLowerCase()
+
+const whole = (name: string): string => (name.split('\0', 1)[0] ?? '').replace(HALF_CHARACTERS, '')
+
+const HALF_CHARACTERS = /\p{Surrogate}/gu
+const INEXACT = /[\0\p{Surrogate}]/u
+
+/** Whether no reader ends the text early, or drops or replaces a part of it. */
+export const isExact = (text: string): boolean => !INEXACT.test(text)
 
 /** Whether a name has only a-z, 0-9 and _, as nearly all have. A loop, because a pattern takes longer to start. */
 function isPlain(name: string): boolean {
@@ -26,7 +34,7 @@ function isPlain(name: string): boolean {
 
 /**
  * Returns a member; undefined: absent.
- * @throws UnreadableForm for a name that differs only in case, because some servers would accept it as this one.
+ * @throws UnreadableForm for a name that differs but folds to the same, because some servers would accept it as this one.
  */
 export function member(node: JsonObjectNode, name: string): JsonNode | undefined {
   const plain = folded(name)

@@ -2,7 +2,7 @@
 // differently (another case, another type) is an error.
 
 import type { JsonNode } from '../json/json-node.js'
-import { type JsonObjectNode, member, present } from '../json/members.js'
+import { isExact, type JsonObjectNode, member, present } from '../json/members.js'
 import { McpProblem, type MessageId, NO_ID } from './mcp-problem.js'
 
 /** What rules are asked about: a message or, if it names several resources, each of them. */
@@ -68,8 +68,14 @@ function idOf(node: JsonObjectNode, text: string): MessageId | undefined {
     throw invalid('id is neither a string nor a number')
   }
   if (id.end - id.start > MAX_ID) throw invalid('id is too long')
-  return text.slice(id.start, id.end)
+  const written = text.slice(id.start, id.end)
+  if (!(id.type === 'string' ? isExact(id.value) : isWhole(Number(written))))
+    throw invalid('id is neither a whole number of 64 bits nor a text of whole characters')
+  return written
 }
+
+/** Whether servers that keep ids as int64 keep it as it is; others may round it, which all readers do alike. */
+const isWhole = (id: number): boolean => Number.isInteger(id) && Math.abs(id) < 2 ** 63
 
 function readObject(node: JsonObjectNode, id: MessageId | undefined): McpMessage {
   if (textOf(member(node, 'jsonrpc')) !== '2.0') throw invalid('jsonrpc is not "2.0"')
@@ -78,7 +84,7 @@ function readObject(node: JsonObjectNode, id: MessageId | undefined): McpMessage
   if (method === undefined) return readResponse(answers, id)
   if (answers > 0) throw invalid('a message has a method and an answer')
   const name = textOf(method)
-  if (name === undefined || name === '') throw invalid('method is no name')
+  if (name === undefined || name === '' || !isExact(name)) throw invalid('method is no name')
   const params = paramsOf(node)
   const meta = params && objectOf(present(member(params, '_meta')), '_meta')
   const metaVersion = meta && optionalText(member(meta, VERSION_KEY), VERSION_KEY)
@@ -129,6 +135,11 @@ function optionalText(node: JsonNode | undefined, what: string): string | undefi
 function requiredText(params: JsonObjectNode | undefined, name: string, method: string): string {
   const value = textOf(params && member(params, name))
   if (value === undefined) throw badParams(`${method} needs the string ${name}`)
+  return exact(value, name)
+}
+
+function exact(value: string, what: string): string {
+  if (!isExact(value)) throw badParams(`${what} has a NUL or half a character`)
   return value
 }
 
@@ -195,7 +206,7 @@ function listenedTo(params: JsonObjectNode | undefined): readonly string[] {
   const uris = list.items.map((item) => {
     if (item.type !== 'string')
       throw badParams('resourceSubscriptions has other items than strings')
-    return item.value
+    return exact(item.value, 'resourceSubscriptions')
   })
   return uris.length === 0 ? [''] : uris
 }

@@ -99,6 +99,24 @@ describe('what rules read', () => {
     expect((await checking({ require: [rule] })(post(body))).status).toBe(status)
   })
 
+  test.each<[string, object, number]>([
+    ['mcp.tool.arguments.path == "a"', { path: 'a', PATH: 'b' }, 403],
+    ['!has(mcp.tool.arguments.path)', { Path: 'b' }, 403],
+    ['mcp.tool.arguments.?path.orValue("a") == "a"', { Path: 'b' }, 403],
+    ['default(mcp.tool.arguments.path, "a") == "a"', { Path: 'b' }, 403],
+    ['!("path" in mcp.tool.arguments)', { Path: 'b' }, 403],
+    ['mcp.tool.arguments == {"path": "a"}', { Path: 'a' }, 403],
+    ['mcp.tool.arguments.list[0].path == "a"', { list: [{ path: 'a', pAth: 'b' }] }, 403],
+    ['mcp.tool.arguments.filePath == "a"', { filePath: 'a', Other: 1 }, 200],
+    ['mcp.tool.arguments.exists(name, name == "Path")', { Path: 'a' }, 200],
+    ['mcp.tool.arguments == {"Path": "a"}', { Path: 'a' }, 200],
+  ])('an argument in another spelling fails a rule that reads it: %s of %j', async (...row) => {
+    const [rule, args, status] = row
+    expect((await checking({ require: [rule] })(post(call('x', args)))).status).toBe(status)
+    const denied = (await checking({ deny: [`!(${rule})`] })(post(call('x', args)))).status
+    expect(denied).toBe(status)
+  })
+
   test('whole numbers of arguments are exact', async () => {
     const body = JSON.stringify(call('x', { n: 'N' })).replace('"N"', '9007199254740993')
     const status = async (n: string): Promise<number> =>
