@@ -7,6 +7,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
+import { errorText } from '../errors.js'
 import type { JsonObject } from '../ir/json.js'
 import type { Logger } from '../logger.js'
 import { EnvoyLog, LOG_FORMAT } from './log-lines.js'
@@ -52,13 +53,16 @@ const STOP_GRACE_MS = 5_000
 
 type Process = ChildProcessByStdio<null, null, Readable>
 
-/** Starts Envoy; its bootstrap is kept in a new folder while it runs. Rejects when the binary cannot be started. */
+/**
+ * Starts Envoy; its bootstrap is kept in a new folder while it runs. Rejects when that cannot be written, with a message for
+ * a person, or the binary cannot be started.
+ */
 export async function startEnvoy(options: EnvoyChildOptions): Promise<EnvoyChild> {
-  const folder = await mkdtemp(join(options.folder ?? tmpdir(), 'gatehouse-envoy-'))
+  const folder = await written(mkdtemp(join(options.folder ?? tmpdir(), 'gatehouse-envoy-')))
   const removeFolder = (): Promise<void> => rm(folder, { recursive: true, force: true })
   try {
     const file = join(folder, 'bootstrap.json')
-    await writeFile(file, JSON.stringify(options.bootstrap), { mode: 0o600 })
+    await written(writeFile(file, JSON.stringify(options.bootstrap), { mode: 0o600 }))
     const child = spawn(options.envoyPath, envoyArguments(file, options), {
       stdio: ['ignore', 'inherit', 'pipe'],
       // In its own process group: Ctrl-C on the terminal reaches only Gatehouse, which lets open requests finish.
@@ -73,6 +77,14 @@ export async function startEnvoy(options: EnvoyChildOptions): Promise<EnvoyChild
     throw error
   }
 }
+
+const written = <T>(work: Promise<T>): Promise<T> =>
+  work.catch((error: unknown) => {
+    throw new Error(
+      `what Envoy is started with cannot be written in ${tmpdir()}: set TMPDIR to a folder with room for it (${errorText(error)})`,
+      { cause: error },
+    )
+  })
 
 const envoyArguments = (file: string, options: EnvoyChildOptions): readonly string[] => [
   '--config-path',

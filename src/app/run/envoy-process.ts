@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { askAdmin } from '../../envoy/ask-admin.js'
 import { type EnvoyChild, type EnvoyChildOptions, startEnvoy } from '../../envoy/child.js'
 import { exitSentence, isLive } from '../../envoy/wait-until-live.js'
+import { errorText } from '../../errors.js'
 import { formatAddress, type ServerAddress } from '../../settings/values.js'
 
 /** What Envoy is run with. */
@@ -69,7 +70,7 @@ class EnvoyRunner implements EnvoyProcess {
     if (this.stopping.signal.aborted) return
     this.restartMs = Math.min(this.restartMs * 2, LAST_RESTART_MS)
     await this.start().catch((error: unknown) =>
-      this.restart(`Envoy did not start: ${String(error)}`),
+      this.restart(`Envoy did not start: ${errorText(error)}`),
     )
   }
 
