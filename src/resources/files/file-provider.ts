@@ -143,13 +143,13 @@ class FileProvider implements ResourceProvider {
 
   /** Reads the files that changed. Returns whether the content of any of them is different now. */
   async #readFiles({ found, opened }: Round): Promise<boolean> {
-    const unknown = found.filter((file) => !this.#isKnown(file)).values()
+    const unknown = found.filter((file) => !this.#isKnown(file))
+    const next = unknown.values()
     let isOther = false
     const readSome = async (): Promise<void> => {
-      for (const file of unknown)
-        if (!this.#closed && (await this.#read(file, opened))) isOther = true
+      for (const file of next) if (!this.#closed && (await this.#read(file, opened))) isOther = true
     }
-    await Promise.all(Array.from({ length: AT_ONCE }, readSome))
+    await Promise.all(Array.from({ length: Math.min(AT_ONCE, unknown.length) }, readSome))
     return isOther
   }
 

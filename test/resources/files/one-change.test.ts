@@ -74,6 +74,16 @@ describe('one change among many files', () => {
     expect(new Set(looks.stats)).toEqual(new Set([at('7.yaml'), at('7.yaml.draft')]))
   })
 
+  it('waits for no more readers than files have changed', async () => {
+    const running = await watch()
+    const all = vi.spyOn(Promise, 'all')
+    replace('7.yaml', backend('b7', 81))
+    await running.until(port('b7', 81))
+    const waits = all.mock.calls.map(([waited]) => [...(waited as Iterable<unknown>)].length)
+    all.mockRestore()
+    expect(Math.max(...waits)).toBeLessThan(10)
+  })
+
   it('leaves the resources of all others the same objects', async () => {
     const running = await watch()
     const before = running.state.resources.proxyBackends
