@@ -48,6 +48,7 @@ const SHARED_CACHES: Readonly<Record<string, string>> = {
   'gatewayapi/routes/well-known-routes.ts': 'the path of the MCP server of a route, kept on it',
   'incremental/chunked-list.ts':
     'chunks, which must be the same objects for the translation, the hashes and the streams',
+  'incremental/diff.ts': 'the last comparison of each long list, kept as long as the list',
   'resources/decode/resource-set.ts': 'keys of resources, kept on them',
 }
 

@@ -36,6 +36,27 @@ export interface CommonEnds {
 /** Counts the elements at the start and at the end of two lists that are the same objects; none counts for both. */
 export function commonEnds(before: readonly unknown[], now: readonly unknown[]): CommonEnds {
   if (before === now) return { start: now.length, end: 0 }
+  if (now.length < LONG) return compareEnds(before, now)
+  const known = compared.get(before)
+  if (known?.now.deref() === now) return known.ends
+  const ends = compareEnds(before, now)
+  compared.set(before, { now: new WeakRef(now), ends })
+  return ends
+}
+
+/** Number of elements from which on a comparison is remembered. */
+const LONG = 256
+
+/**
+ * The last comparison of each long list: after a change, several steps compare the same two lists. A WeakRef, as an old
+ * list that somebody keeps would otherwise keep all later versions.
+ */
+const compared = new WeakMap<
+  readonly unknown[],
+  { readonly now: WeakRef<readonly unknown[]>; readonly ends: CommonEnds }
+>()
+
+function compareEnds(before: readonly unknown[], now: readonly unknown[]): CommonEnds {
   const shorter = Math.min(before.length, now.length)
   let start = 0
   while (start < shorter && Object.is(before[start], now[start])) start += 1
