@@ -27,6 +27,25 @@ export function partDifferences<Element>(
   return differences(removed.flat(), added.flat())
 }
 
+/** An element that one list lacks and the one that the other list has in its place; either may be absent. */
+export interface Replacement<Element> {
+  readonly before?: Element
+  readonly now?: Element
+}
+
+/** Pairs what two lists lack of each other in their order: most pairs are a changed element and what it is now. */
+export function replacements<Element>(
+  before: readonly Element[],
+  now: readonly Element[],
+): readonly Replacement<Element>[] {
+  const { removed, added } = differences(before, now)
+  const count = Math.max(removed.length, added.length)
+  return Array.from({ length: count }, (_, index) => ({
+    ...(index < removed.length && { before: removed[index] }),
+    ...(index < added.length && { now: added[index] }),
+  }))
+}
+
 /** Number of equal elements at both ends of two lists. */
 export interface CommonEnds {
   readonly start: number

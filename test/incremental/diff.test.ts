@@ -1,7 +1,7 @@
 // Comparing lists by identity: which elements differ, and how often the elements are looked at.
 
 import { describe, expect, it } from 'vitest'
-import { commonEnds, differences } from '../../src/incremental/diff.js'
+import { commonEnds, differences, replacements } from '../../src/incremental/diff.js'
 
 const elements = (count: number): readonly object[] =>
   Array.from({ length: count }, (_, index) => ({ index }))
@@ -41,5 +41,22 @@ describe('comparing two long lists', () => {
       [first, 3],
     ] as const)
       expect(commonEnds(before, now).start).toBe(start)
+  })
+})
+
+describe('replacements', () => {
+  it('pair a changed element with the one in its place', () => {
+    const before = elements(5)
+    const other = { index: 'other' }
+    expect(replacements(before, before.with(2, other))).toEqual([{ before: before[2], now: other }])
+  })
+
+  it('have elements that came or are gone without another', () => {
+    const before = elements(3)
+    const [a = {}, b = {}, c = {}] = before
+    const fresh = { index: 'fresh' }
+    expect(replacements(before, [a, b, c, fresh])).toEqual([{ now: fresh }])
+    expect(replacements(before, [a, c])).toEqual([{ before: b }])
+    expect(replacements(before, before)).toEqual([])
   })
 })

@@ -3,14 +3,16 @@
 
 import type * as cryptoType from 'node:crypto'
 import { expect, test, vi } from 'vitest'
+import type * as virtualHosts from '../../src/gatewayapi/routes/virtual-hosts.js'
 import { createTranslator } from '../../src/gatewayapi/translator.js'
+import type * as worldType from '../../src/gatewayapi/world/world.js'
 import { differences } from '../../src/incremental/diff.js'
 import { createResourceCollector } from '../../src/resources/decode/resource-set.js'
 import { decodeFile, type FileRecord } from '../../src/resources/files/file-record.js'
 import { kindsOf } from '../../src/resources/kinds/kinds.js'
 import { buildSnapshot, type Snapshot } from '../../src/snapshot/build-snapshot.js'
 
-const work = vi.hoisted(() => ({ hashes: 0 }))
+const work = vi.hoisted(() => ({ hashes: 0, hosts: 0, users: 0 }))
 
 vi.mock('node:crypto', async (original) => {
   const crypto = await original<typeof cryptoType>()
@@ -19,6 +21,27 @@ vi.mock('node:crypto', async (original) => {
     return crypto.hash(...args)
   }) as typeof crypto.hash
   return { ...crypto, hash }
+})
+
+vi.mock('../../src/gatewayapi/routes/virtual-hosts.js', async (original) => {
+  const { createVirtualHost } = await original<typeof virtualHosts>()
+  const counted: typeof createVirtualHost = (...names) => {
+    const hostOf = createVirtualHost(...names)
+    return (parts) => {
+      work.hosts += 1
+      return hostOf(parts)
+    }
+  }
+  return { createVirtualHost: counted }
+})
+
+vi.mock('../../src/gatewayapi/world/world.js', async (original) => {
+  const world = await original<typeof worldType>()
+  const uniqueGateways: typeof world.uniqueGateways = (gateways) => {
+    work.users += 1
+    return world.uniqueGateways(gateways)
+  }
+  return { ...world, uniqueGateways }
 })
 
 const XDS = {
@@ -91,9 +114,9 @@ function changeOne(count: number) {
     Object.defineProperty(policy, 'spec', { get: () => ((policiesRead += 1), spec) })
   }
   put('route-7', '/b', records[7])
-  work.hashes = 0
+  Object.assign(work, { hashes: 0, hosts: 0, users: 0 })
   const after = build(before.snapshot)
-  const { hashes } = work
+  const { hashes, hosts, users } = work
   const resourcesOf = ({ snapshot }: typeof before) =>
     [...(snapshot.xds.get('*')?.split.values() ?? [])].flatMap((map) =>
       [...map.values()].map(({ name, version }) => `${name} ${version}`),
@@ -102,6 +125,8 @@ function changeOne(count: number) {
   expect(all.length).toBeGreaterThan(2 * count)
   return {
     hashes,
+    hosts,
+    users,
     policiesRead,
     sent: sent.added,
     removed: sent.removed.length,
@@ -122,4 +147,10 @@ test('costs the same hashes, resources, statuses and entries among 100 routes an
   expect(many.hashes).toBeLessThanOrEqual(few.hashes + 10)
   // The parts of a chunk are not hashed again, nor are the other chunks.
   expect(many.hashes).toBeLessThan(40)
+})
+
+test('neither places the other routes of a chunk again, nor collects the users of their backends', () => {
+  const { hosts, users } = changeOne(200)
+  expect(hosts).toBe(1)
+  expect(users).toBeLessThan(10)
 })

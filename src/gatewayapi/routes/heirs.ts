@@ -46,7 +46,9 @@ interface ScopedRoute {
 export const heirsOf = (routes: readonly ScopedRoute[]): HeirsOfAll =>
   sumHeirs(
     routes.flatMap(({ key, route, scopes }) =>
-      scopes.map((scope) => heirsIn({ key, spec: route.spec }, scope)),
+      scopes.flatMap((scope) =>
+        scope.inherited.length === 0 ? [] : [heirsIn({ key, spec: route.spec }, scope)],
+      ),
     ),
   )
 

@@ -1,6 +1,6 @@
 // Keeps the virtual hosts of each route configuration between revisions: a change rebuilds only the hosts it affects.
 
-import { differences } from '../../incremental/diff.js'
+import { type Replacement, replacements } from '../../incremental/diff.js'
 import { compareText, patchSorted } from '../../incremental/sorted-list.js'
 import type { VirtualHost } from '../../ir/ir.js'
 import { each, type Work } from '../../turns.js'
@@ -34,12 +34,14 @@ export function createPlacements(): Placements {
   }
   return {
     *update(chunks) {
-      const { removed, added } = differences(known, chunks)
-      yield* each(removed, (chunk) => {
-        for (const [routeConfig, domains] of chunk.placed) of(routeConfig).take(chunk, domains)
+      const replaced = replacements(known, chunks)
+      yield* each(replaced, ({ before, now }: Replacement<RouteChunk>) => {
+        for (const [routeConfig, domains] of before?.placed ?? [])
+          of(routeConfig).take(domains, now?.placed.get(routeConfig))
       })
-      yield* each(added, (chunk) => {
-        for (const [routeConfig, domains] of chunk.placed) of(routeConfig).place(chunk, domains)
+      yield* each(replaced, ({ before, now }: Replacement<RouteChunk>) => {
+        for (const [routeConfig, domains] of now?.placed ?? [])
+          of(routeConfig).place(domains, before?.placed.get(routeConfig))
       })
       for (const [routeConfig, config] of configs)
         if (config.isUnused()) configs.delete(routeConfig)
@@ -52,8 +54,8 @@ export function createPlacements(): Placements {
 type Domains = RouteChunk['placed'] extends ReadonlyMap<string, infer Placed> ? Placed : never
 
 interface PlacedDomain {
-  /** The routes that each chunk places at the domain. */
-  readonly parts: Map<RouteChunk, readonly OrderedRoute[]>
+  /** The routes that the chunks place at the domain. Each list is that of one chunk alone. */
+  readonly parts: Set<readonly OrderedRoute[]>
   readonly hostOf: ReturnType<typeof createVirtualHost>
 }
 
@@ -78,16 +80,20 @@ class RouteConfigHosts implements PlacedHosts {
     return isUnused
   }
 
-  take(chunk: RouteChunk, domains: Domains): void {
-    for (const domain of domains.keys()) {
-      if (this.#domains.get(domain)?.parts.delete(chunk) === true) this.#placed -= 1
+  /** now: what is placed instead. Domains whose routes stay there cost nothing. */
+  take(domains: Domains, now: Domains | undefined): void {
+    for (const [domain, routes] of domains) {
+      if (now?.get(domain) === routes) continue
+      if (this.#domains.get(domain)?.parts.delete(routes) === true) this.#placed -= 1
       this.#changed.add(domain)
     }
   }
 
-  place(chunk: RouteChunk, domains: Domains): void {
+  /** before: what was placed instead, as in take(). */
+  place(domains: Domains, before: Domains | undefined): void {
     for (const [domain, routes] of domains) {
-      this.#domainOf(domain).parts.set(chunk, routes)
+      if (before?.get(domain) === routes) continue
+      this.#domainOf(domain).parts.add(routes)
       this.#placed += 1
       this.#changed.add(domain)
     }
@@ -124,7 +130,7 @@ class RouteConfigHosts implements PlacedHosts {
       return undefined
     }
     const { parts, hostOf } = this.#domainOf(domain)
-    const host = yield* hostOf([...parts.values()])
+    const host = yield* hostOf([...parts])
     this.#made.set(domain, host)
     yield
     return host
@@ -133,7 +139,10 @@ class RouteConfigHosts implements PlacedHosts {
   #domainOf(domain: string): PlacedDomain {
     const known = this.#domains.get(domain)
     if (known !== undefined) return known
-    const fresh = { parts: new Map(), hostOf: createVirtualHost(this.#name, domain) }
+    const fresh = {
+      parts: new Set<readonly OrderedRoute[]>(),
+      hostOf: createVirtualHost(this.#name, domain),
+    }
     this.#domains.set(domain, fresh)
     return fresh
   }

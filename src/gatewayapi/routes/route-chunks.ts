@@ -26,11 +26,11 @@ export interface RouteChunk {
   readonly proc: readonly ProcEntry[]
   readonly wanted: readonly WantedDocument[]
   readonly mesh: readonly MeshRoute[]
-  /** The placed routes, by route configuration and domain. */
+  /** The placed routes, by route configuration and domain; the same list while the route that places them is the same. */
   readonly placed: ReadonlyMap<string, ReadonlyMap<string, readonly OrderedRoute[]>>
   /** Number of HTTPRoutes attached to each listener. */
   readonly attached: AttachedRoutes
-  /** The Gateways whose routes, or policies on them, use a backend, by its targetKey(). */
+  /** The Gateways whose routes, or policies on them, use a backend, by its targetKey(); lists are kept as in placed. */
   readonly users: ReadonlyMap<string, readonly GatewayName[]>
   readonly heirs: HeirsOfAll
   /** The relays that the routes' policies ask for. */
@@ -75,27 +75,36 @@ const pooled = (routes: readonly TranslatedRoute[]): RouteChunk => ({
 })
 
 function placedOf(translated: readonly TranslatedRoute[]): RouteChunk['placed'] {
-  const placed = new Map<string, Map<string, OrderedRoute[]>>()
+  const placed = new Map<string, Map<string, readonly OrderedRoute[]>>()
+  /** Lists that were made here, and not by a route. */
+  const shared = new Map<readonly OrderedRoute[], OrderedRoute[]>()
   for (const { placements, routes } of translated.flatMap((route) => route.placed))
     for (const { routeConfig, domain } of placements) {
-      const domains = placed.get(routeConfig) ?? new Map<string, OrderedRoute[]>()
+      const domains = placed.get(routeConfig) ?? new Map<string, readonly OrderedRoute[]>()
       placed.set(routeConfig, domains)
       const there = domains.get(domain)
-      if (there === undefined) domains.set(domain, [...routes])
-      else there.push(...routes)
+      const own = there && shared.get(there)
+      if (there === undefined) domains.set(domain, routes)
+      else if (own !== undefined) own.push(...routes)
+      else {
+        const both = [...there, ...routes]
+        shared.set(both, both)
+        domains.set(domain, both)
+      }
     }
   return placed
 }
 
-const attachedOf = (routes: readonly TranslatedRoute[]): AttachedRoutes =>
-  sumAttached(
-    routes.flatMap(({ listeners }) =>
-      [...listeners].map(([owner, names]): AttachedRoutes => {
-        const once = new Map([...names].map((name) => [name, 1]))
-        return new Map([[owner, once]])
-      }),
-    ),
-  )
+function attachedOf(routes: readonly TranslatedRoute[]): AttachedRoutes {
+  const sums = new Map<string, Map<string, number>>()
+  for (const { listeners } of routes)
+    for (const [owner, names] of listeners) {
+      const sum = sums.get(owner) ?? new Map<string, number>()
+      sums.set(owner, sum)
+      for (const name of names) sum.set(name, (sum.get(name) ?? 0) + 1)
+    }
+  return sums
+}
 
 /** Adds up the attached routes of chunks. */
 export function sumAttached(parts: readonly AttachedRoutes[]): AttachedRoutes {
@@ -110,12 +119,16 @@ export function sumAttached(parts: readonly AttachedRoutes[]): AttachedRoutes {
 }
 
 function usersOf(routes: readonly TranslatedRoute[]): RouteChunk['users'] {
-  const users = new Map<string, GatewayName[]>()
+  const users = new Map<string, readonly GatewayName[]>()
+  /** Backends of several routes. */
+  const shared = new Map<string, Set<readonly GatewayName[]>>()
   for (const { uses, gateways } of routes)
     for (const target of uses) {
       const known = users.get(target)
-      if (known === undefined) users.set(target, [...gateways])
-      else known.push(...gateways)
+      if (known === undefined) users.set(target, gateways)
+      else if (known !== gateways)
+        shared.set(target, (shared.get(target) ?? new Set([known])).add(gateways))
     }
-  return new Map([...users].map(([target, gateways]) => [target, uniqueGateways(gateways)]))
+  for (const [target, lists] of shared) users.set(target, uniqueGateways([...lists].flat()))
+  return users
 }

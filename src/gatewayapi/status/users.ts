@@ -1,6 +1,6 @@
 // Keeps the Gateways that use each backend between revisions: a change updates only the backends of changed chunks.
 
-import { differences } from '../../incremental/diff.js'
+import { type Replacement, replacements } from '../../incremental/diff.js'
 import type { GatewayName } from '../../ir/status.js'
 import { each, type Work } from '../../turns.js'
 import type { RouteChunk } from '../routes/route-chunks.js'
@@ -20,29 +20,32 @@ export interface UsersOfAll extends Users {
 
 /** Creates an empty set of users. */
 export function createUsers(): UsersOfAll {
-  const byTarget = new Map<string, Map<RouteChunk, readonly GatewayName[]>>()
+  /** The lists of all chunks. Each list is that of one chunk alone. */
+  const byTarget = new Map<string, Set<readonly GatewayName[]>>()
   let known: readonly RouteChunk[] = []
-  const take = (chunk: RouteChunk): void => {
-    for (const target of chunk.users.keys()) {
+  const take = ({ before, now }: Replacement<RouteChunk>): void => {
+    for (const [target, gateways] of before?.users ?? []) {
+      if (now?.users.get(target) === gateways) continue
       const users = byTarget.get(target)
-      users?.delete(chunk)
+      users?.delete(gateways)
       if (users?.size === 0) byTarget.delete(target)
     }
   }
-  const place = (chunk: RouteChunk): void => {
-    for (const [target, gateways] of chunk.users) {
+  const place = ({ before, now }: Replacement<RouteChunk>): void => {
+    for (const [target, gateways] of now?.users ?? []) {
+      if (before?.users.get(target) === gateways) continue
       const users = byTarget.get(target)
-      if (users === undefined) byTarget.set(target, new Map([[chunk, gateways]]))
-      else users.set(chunk, gateways)
+      if (users === undefined) byTarget.set(target, new Set([gateways]))
+      else users.add(gateways)
     }
   }
   return {
     *update(chunks) {
-      const { removed, added } = differences(known, chunks)
-      yield* each(removed, take)
-      yield* each(added, place)
+      const replaced = replacements(known, chunks)
+      yield* each(replaced, take)
+      yield* each(replaced, place)
       known = chunks
     },
-    of: (target) => uniqueGateways([...(byTarget.get(target)?.values() ?? [])].flat()),
+    of: (target) => uniqueGateways([...(byTarget.get(target) ?? [])].flat()),
   }
 }
