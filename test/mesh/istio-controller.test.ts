@@ -10,7 +10,15 @@ import { both } from '../support/guardrails.js'
 import { bearer, send } from '../support/http.js'
 import { proxyPolicy } from '../support/resources.js'
 import { keySet, newKey, signToken } from '../support/tokens.js'
-import { noMore, untilEnforced, untilForbidden, untilReported, YES } from './support/enforced.js'
+import {
+  MOST_PROBES,
+  noMore,
+  probesAt,
+  untilEnforced,
+  untilForbidden,
+  untilReported,
+  YES,
+} from './support/enforced.js'
 import { edge, hostOf, type Istio, PORT, route, serviceTo, startIstio } from './support/istio.js'
 
 const ORIGIN = `http://127.0.0.1:${PORT}`
@@ -292,9 +300,18 @@ const removerOf = (filter: string): object => ({
   },
 })
 
-test('an EnvoyFilter of another author that opens the route is named', async () => {
+test('an EnvoyFilter of another author that opens the route is named, after the first probes that get through', async () => {
   await enforced(YES)
+  const before = probesAt(app).length
   await add(removerOf('gatehouse.ext_authz'))
+  await enforced({
+    status: 'False',
+    reason: 'NotProven',
+    message: text('EnvoyFilter default/remover'),
+  })
+  const probes = probesAt(app).length - before
+  expect(probes).toBeGreaterThan(0)
+  expect(probes).toBeLessThanOrEqual(MOST_PROBES)
   await reported('NotProven', 'EnvoyFilter default/remover')
 })
 

@@ -5,12 +5,20 @@ import { type AnyObject, pathOf } from '../../../testing/api-call.js'
 import type { ApiClient } from '../../../testing/api-client.js'
 import { eventually } from '../../../testing/eventually.js'
 import type { Replica } from '../../../testing/replica.js'
+import type { Backend, Recorded } from '../../support/backend.js'
 
 /** Longest time that a mesh and its Envoy take for a change, on a busy machine. */
 const PATIENCE = 60_000
 
 /** The condition of a policy that is enforced. */
 export const YES = { status: 'True', reason: 'Enforced' }
+
+/** Most probes of an open match before its policy is not enforced any more: those of ten seconds, a sweep each three. */
+export const MOST_PROBES = 4
+
+/** Returns the probes that have reached a backend: those of an open route. */
+export const probesAt = ({ requests }: Backend): readonly Recorded[] =>
+  requests.filter(({ headers }) => headers['gatehouse-probe'] !== undefined)
 
 /** Waits until the condition Enforced of a policy is this. */
 export const untilEnforced = (api: ApiClient, condition: object, name = 'app'): Promise<void> =>
