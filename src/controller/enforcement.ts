@@ -9,7 +9,7 @@ import { objectName, type WantedObject } from '../resources/kubernetes/wanted-ob
 import type { Work } from '../turns.js'
 import { acceptanceProblem, rivalsOf } from './acceptance.js'
 import type { OpenPaths } from './open-paths.js'
-import type { ProbeTarget } from './probe-targets.js'
+import type { ProbeTarget, RouteProbes } from './probe-targets.js'
 import { suspectsOf, type SuspectSources } from './suspects.js'
 import type { RouteNeeds, Wanted } from './wanted.js'
 
@@ -30,7 +30,7 @@ export interface EnforcementSources extends SuspectSources {
   /** Returns an object of the mesh as last received, by its key. */
   objectOf(key: string): JsonObject | undefined
   /** Returns the probes of a route. */
-  targetsOf(route: MeshRoute): readonly ProbeTarget[]
+  probesOf(route: MeshRoute): RouteProbes
   /** As Prober.problemOf. */
   probeProblem(target: ProbeTarget): string | undefined
   readonly openPaths: OpenPaths
@@ -140,7 +140,9 @@ function notAccepted(
 }
 
 function notProven({ route }: RouteNeeds, sources: EnforcementSources): string | undefined {
-  const targets = sources.targetsOf(route)
+  const { targets, needed } = sources.probesOf(route)
+  if (needed > targets.length)
+    return `no probe is sent: its matches, host names, listeners and addresses need ${needed} probes, which is too many for one minute`
   const missed = route.gateways.find(
     ({ namespace, name }) =>
       !targets.some(({ gateway }) => gateway.namespace === namespace && gateway.name === name),

@@ -7,7 +7,12 @@ import type { KeeperState } from '../resources/kubernetes/object-keeper.js'
 import { runInTurns, type Work } from '../turns.js'
 import { type Enforcement, enforcementWork } from './enforcement.js'
 import type { OpenPaths } from './open-paths.js'
-import { type ProbeSources, type ProbeTarget, probeTargets } from './probe-targets.js'
+import {
+  type ProbeSources,
+  probeTargets,
+  type RouteProbes,
+  withinAMinute,
+} from './probe-targets.js'
 import type { Prober } from './prober.js'
 import type { SuspectSources } from './suspects.js'
 import type { Wanted } from './wanted.js'
@@ -33,7 +38,7 @@ export class Enforcer {
   #running: Promise<void> | undefined
   #isStale = false
   #hasNewTargets = false
-  #targets: TargetsByRoute = new Map()
+  #probes: ProbesByRoute = new Map()
 
   constructor(deps: EnforcerDeps) {
     this.#deps = deps
@@ -81,15 +86,16 @@ export class Enforcer {
     const sources = this.#deps
     if (this.#hasNewTargets) {
       this.#hasNewTargets = false
-      this.#targets = await runInTurns(targetsWork(state, sources))
+      this.#probes = withinAMinute(await runInTurns(probesWork(state, sources)))
       // Another replica may probe by now.
-      if (this.#state !== undefined) prober.setTargets([...this.#targets.values()].flat())
+      if (this.#state !== undefined)
+        prober.setTargets([...this.#probes.values()].flatMap(({ targets }) => targets))
     }
     const found = await runInTurns(
       enforcementWork(state, {
         objectOf: (key) => mirror.get(key),
         ofKind: (kind) => mirror.ofKind(kind),
-        targetsOf: (route) => this.#targets.get(route) ?? [],
+        probesOf: (route) => this.#probes.get(route) ?? NO_PROBES,
         suspectKinds: sources.suspectKinds,
         isOwn: (object) => sources.isOwn(object),
         probeProblem: (target) => prober.problemOf(target),
@@ -105,19 +111,18 @@ export class Enforcer {
   }
 }
 
-type TargetsByRoute = ReadonlyMap<MeshRoute, readonly ProbeTarget[]>
+type ProbesByRoute = ReadonlyMap<MeshRoute, RouteProbes>
+
+const NO_PROBES: RouteProbes = { targets: [], needed: 0 }
 
 /** Returns the probes of all routes that are not closed. */
-function* targetsWork(
-  { wanted }: KeeperState<Wanted>,
-  sources: ProbeSources,
-): Work<TargetsByRoute> {
-  const targets = new Map<MeshRoute, readonly ProbeTarget[]>()
+function* probesWork({ wanted }: KeeperState<Wanted>, sources: ProbeSources): Work<ProbesByRoute> {
+  const probes = new Map<MeshRoute, RouteProbes>()
   for (const { route, problems } of wanted.routes) {
-    if (problems.length === 0) targets.set(route, probeTargets(route, sources))
+    if (problems.length === 0) probes.set(route, probeTargets(route, sources))
     yield
   }
-  return targets
+  return probes
 }
 
 /** Returns the previous object if it says the same. */

@@ -12,6 +12,8 @@ export interface ProbeTarget {
   /** Identifies it among all. */
   readonly id: string
   readonly gateway: GatewayName
+  /** The Gateway, address and port: targets of other places are probed independently of it. */
+  readonly place: string
   readonly address: string
   readonly port: number
   readonly isTls: boolean
@@ -24,7 +26,15 @@ export interface ProbeTarget {
 }
 
 /** Most targets of one route. */
-const MOST = 64
+export const MOST_OF_ROUTE = 4_096
+
+/** The requests that probe a route. */
+export interface RouteProbes {
+  /** All that are needed; empty if there are too many. */
+  readonly targets: readonly ProbeTarget[]
+  /** How many are needed. */
+  readonly needed: number
+}
 
 /** What the targets of a route depend on beside it. */
 export interface ProbeSources {
@@ -34,31 +44,53 @@ export interface ProbeSources {
   readonly hasOneKey: boolean
 }
 
-/** Returns the requests that probe a route. */
+/** Returns the requests that probe a route: all of them or none, as one that is never sent would prove nothing. */
 export function probeTargets(
   route: MeshRoute,
   { gatewayOf, hasOneKey }: ProbeSources,
-): readonly ProbeTarget[] {
+): RouteProbes {
   const { authz, isGuarded } = route
-  if ((authz === undefined || authz.isAudited === true) && !isGuarded) return []
+  if ((authz === undefined || authz.isAudited === true) && !isGuarded)
+    return { targets: [], needed: 0 }
   const requests = [...requestsOf(route, hasOneKey), ...documentRequests(route)]
   const places = route.gateways.flatMap((gateway) =>
     placesOf(route, gateway, gatewayOf(gateway) ?? {}),
   )
-  // Where there are too many, each rule is still probed at every place.
-  return requests
-    .flatMap(({ keys, ...request }) =>
-      places.map((place): ProbeTarget => ({
-        ...place,
-        ...request,
-        keys,
-        id: JSON.stringify([route.namespace, route.name, place, request]),
-      })),
-    )
-    .slice(0, MOST)
+  const needed = requests.length * places.length
+  if (needed > MOST_OF_ROUTE) return { targets: [], needed }
+  const targets = requests.flatMap((request) =>
+    places.map((place): ProbeTarget => ({
+      ...place,
+      ...request,
+      id: JSON.stringify([route.namespace, route.name, place, request]),
+    })),
+  )
+  return { targets, needed }
 }
 
-type Place = Pick<ProbeTarget, 'gateway' | 'address' | 'port' | 'isTls' | 'host'>
+/** Most targets of all routes, as each is probed within a minute. */
+export const MOST_OF_ALL = 40_000
+
+/** Returns as many routes as can be probed within a minute; of the others, those with the most targets have none. */
+export function withinAMinute<Route>(
+  all: ReadonlyMap<Route, RouteProbes>,
+): ReadonlyMap<Route, RouteProbes> {
+  let left = MOST_OF_ALL
+  const fits = new Set<Route>()
+  for (const [route, { targets }] of [...all].sort(([, a], [, b]) => a.needed - b.needed)) {
+    left -= targets.length
+    if (left >= 0) fits.add(route)
+  }
+  if (left >= 0) return all
+  return new Map(
+    [...all].map(([route, probes]) => [
+      route,
+      fits.has(route) ? probes : { ...probes, targets: [] },
+    ]),
+  )
+}
+
+type Place = Pick<ProbeTarget, 'gateway' | 'place' | 'address' | 'port' | 'isTls' | 'host'>
 
 function placesOf(route: MeshRoute, gateway: GatewayName, object: JsonObject): readonly Place[] {
   const addresses = addressesOf(object)
@@ -70,6 +102,7 @@ function placesOf(route: MeshRoute, gateway: GatewayName, object: JsonObject): r
       addresses.map((address) => ({
         ...{ gateway, address, port: Number(port), isTls: protocol === 'HTTPS' },
         host: host ?? address,
+        place: `${gateway.namespace}/${gateway.name} ${address} ${Number(port)}`,
       })),
     ),
   )

@@ -19,7 +19,8 @@ import type { ProbeTarget } from './probe-targets.js'
 export type ProbeResult =
   | { readonly type: 'proven' }
   | { readonly type: 'unproven'; readonly problem: string }
-  | { readonly type: 'silent'; readonly problem: string }
+  /** isMute: nothing came back at all, so the next probe of the place may take as long. */
+  | { readonly type: 'silent'; readonly problem: string; readonly isMute?: true }
 
 const TIMEOUT_MS = 3_000
 
@@ -46,7 +47,8 @@ export async function probe(
     const { status, answer } = await send(target, deps, question, signal)
     return judge(target, signs, question, { status, answer })
   } catch (error) {
-    return { type: 'silent', problem: `no answer from ${placeOf(target)}: ${errorText(error)}` }
+    const problem = `no answer from ${placeOf(target)}: ${errorText(error)}`
+    return { type: 'silent', problem, isMute: true }
   }
 }
 

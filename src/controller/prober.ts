@@ -2,15 +2,14 @@
 
 import { errorText } from '../errors.js'
 import type { ProbeResult } from './probe.js'
+import { ProbePlace } from './probe-place.js'
 import type { ProbeTarget } from './probe-targets.js'
 
 /** What the prober needs. */
 export interface ProberDeps {
   /** Never rejects. */
   readonly probe: (target: ProbeTarget, signal: AbortSignal) => Promise<ProbeResult>
-  /** Called when all targets have been probed once more. */
-  readonly onSweep: () => void
-  /** Called soon after a result that differs from the one before. */
+  /** Called soon after a result that differs from the one before, and when a proof has become too old. */
   readonly onChange: () => void
   readonly onWarning: (message: string) => void
   /** Milliseconds of a clock that never goes back. */
@@ -19,12 +18,6 @@ export interface ProberDeps {
   readonly wait: (milliseconds: number, signal: AbortSignal) => Promise<void>
 }
 
-/** Pause between two sweeps, in milliseconds. */
-const EVERY_MS = 3_000
-/** Shortest pause, after an event. */
-const SPACE_MS = 500
-/** Probes at once. */
-const AT_ONCE = 8
 /** How long a proof counts, in milliseconds. */
 const LASTS_MS = 60_000
 /** Longest time from one probe to the next, in milliseconds: with many targets, they are begun evenly. */
@@ -44,36 +37,38 @@ interface Known {
 export class Prober {
   readonly #deps: ProberDeps
   readonly #ending = new AbortController()
-  #targets: readonly ProbeTarget[] = []
+  readonly #places = new Map<string, ProbePlace>()
+  #count = 0
   readonly #known = new Map<string, Known>()
-  #timer: NodeJS.Timeout | undefined
-  #running: Promise<void> | undefined
-  #endedAt = -SPACE_MS
+  /** The end of each proof; the one that ends first is the first. */
+  readonly #ends = new Map<string, number>()
+  #ticker: NodeJS.Timeout | undefined
   #reportedAt = -REPORT_MS
   /** Whether a result has changed since the last report. */
   #isUnreported = false
-  /** Targets that wait for their probe in this sweep; the last one is next. */
-  #waiting: ProbeTarget[] = []
-  /** Targets that have been waiting in this sweep. */
-  #queued = new Set<string>()
 
   constructor(deps: ProberDeps) {
     this.#deps = deps
   }
 
-  /** Sets what is probed. Targets that were never probed are next, in a sweep that begins soon if none is in progress. */
+  /** Sets what is probed. Targets that were never probed are next. */
   setTargets(targets: readonly ProbeTarget[]): void {
-    this.#targets = targets
     if (this.#ending.signal.aborted) return
-    if (this.#running !== undefined) {
-      const added = targets.filter(({ id }) => !this.#known.has(id) && !this.#queued.has(id))
-      for (const { id } of added) this.#queued.add(id)
-      this.#waiting.push(...added)
-      return
+    this.#count = targets.length
+    const byPlace = new Map<string, ProbeTarget[]>([...this.#places.keys()].map((key) => [key, []]))
+    for (const target of targets) {
+      const all = byPlace.get(target.place)
+      if (all === undefined) byPlace.set(target.place, [target])
+      else all.push(target)
     }
-    clearTimeout(this.#timer)
-    const pause = Math.max(0, this.#endedAt + SPACE_MS - this.#deps.now())
-    if (targets.length > 0) this.#timer = setTimeout(() => this.#begin(), pause)
+    for (const [key, all] of byPlace) {
+      const place = this.#places.get(key) ?? this.#newPlace()
+      place.setTargets(all)
+      if (all.length > 0) this.#places.set(key, place)
+      else this.#remove(key, place)
+    }
+    this.#forgetOthers(targets)
+    this.#ticker ??= setInterval(() => this.#tick(), REPORT_MS).unref()
   }
 
   /** Returns why a target does not count as protected; undefined: it proved itself within the last minute. */
@@ -85,62 +80,76 @@ export class Prober {
     return result.type === 'silent' && this.#isRecent(provenAt) ? undefined : result.problem
   }
 
+  async close(): Promise<void> {
+    this.#ending.abort()
+    clearInterval(this.#ticker)
+    await Promise.all([...this.#places.values()].map((place) => place.close()))
+  }
+
   #isRecent(provenAt: number | undefined): boolean {
     return provenAt !== undefined && this.#deps.now() - provenAt <= LASTS_MS
   }
 
-  async close(): Promise<void> {
-    this.#ending.abort()
-    clearTimeout(this.#timer)
-    await this.#running
+  #newPlace(): ProbePlace {
+    const { now, wait, onWarning } = this.#deps
+    const place: ProbePlace = new ProbePlace({
+      ...{ now, wait, signal: this.#ending.signal },
+      sweepMs: () => Math.min(this.#count * SPACING_MS, SPREAD_MS),
+      probe: (target) => this.#probe(place, target),
+      onError: (error) => onWarning(`routes of the mesh cannot be probed: ${errorText(error)}`),
+    })
+    return place
   }
 
-  #begin(): void {
-    this.#running = this.#sweep()
-      .catch((error: unknown) =>
-        this.#deps.onWarning(`routes of the mesh cannot be probed: ${errorText(error)}`),
-      )
-      .finally(() => {
-        this.#running = undefined
-        this.#endedAt = this.#deps.now()
-        if (this.#ending.signal.aborted || this.#targets.length === 0) return
-        this.#timer = setTimeout(() => this.#begin(), EVERY_MS)
-      })
+  #remove(key: string, place: ProbePlace): void {
+    this.#places.delete(key)
+    void place.close()
   }
 
-  async #sweep(): Promise<void> {
-    const { now, wait, onSweep } = this.#deps
-    const { signal } = this.#ending
-    this.#waiting = [...this.#targets]
-    this.#queued = new Set(this.#targets.map(({ id }) => id))
-    const spacing = Math.min(SPACING_MS, SPREAD_MS / this.#waiting.length)
-    let due = now()
-    const worker = async (): Promise<void> => {
-      for (let next = this.#waiting.pop(); next !== undefined; next = this.#waiting.pop()) {
-        const pause = due - now()
-        due += spacing
-        if (pause > 0) await wait(pause, signal)
-        if (signal.aborted) return
-        await this.#probe(next)
+  #forgetOthers(targets: readonly ProbeTarget[]): void {
+    const current = new Set(targets.map(({ id }) => id))
+    for (const id of this.#known.keys())
+      if (!current.has(id)) {
+        this.#known.delete(id)
+        this.#ends.delete(id)
       }
-    }
-    await Promise.all(Array.from({ length: AT_ONCE }, worker))
-    if (signal.aborted) return
-    const current = new Set(this.#targets.map(({ id }) => id))
-    for (const id of this.#known.keys()) if (!current.has(id)) this.#known.delete(id)
-    onSweep()
   }
 
-  async #probe(target: ProbeTarget): Promise<void> {
-    const { probe, now, onChange } = this.#deps
+  /** Probes a target, and returns whether there was any answer. */
+  async #probe(place: ProbePlace, target: ProbeTarget): Promise<boolean> {
+    const { probe, now } = this.#deps
     const { signal } = this.#ending
     const at = now()
-    const before = this.problemOf(target)
     const result = await probe(target, signal)
-    if (signal.aborted) return
-    const provenAt = result.type === 'proven' ? at : this.#known.get(target.id)?.provenAt
-    this.#known.set(target.id, { result, ...(provenAt !== undefined && { provenAt }) })
+    const isAnswered = result.type !== 'silent' || result.isMute !== true
+    if (signal.aborted || !place.has(target.id)) return isAnswered
+    const before = this.problemOf(target)
+    this.#know(target.id, result, at)
     if (this.problemOf(target) !== before) this.#isUnreported = true
+    this.#report()
+    return isAnswered
+  }
+
+  #know(id: string, result: ProbeResult, at: number): void {
+    const provenAt = result.type === 'proven' ? at : this.#known.get(id)?.provenAt
+    this.#known.set(id, { result, ...(provenAt !== undefined && { provenAt }) })
+    if (result.type !== 'proven') return
+    this.#ends.delete(id)
+    this.#ends.set(id, at + LASTS_MS)
+  }
+
+  /** Reports what was not reported yet, and proofs that have become too old. */
+  #tick(): void {
+    for (const [id, end] of this.#ends) {
+      if (end >= this.#deps.now()) break
+      this.#ends.delete(id)
+      this.#isUnreported = true
+    }
+    this.#report()
+  }
+
+  #report(): void {
+    const { now, onChange } = this.#deps
     if (!this.#isUnreported || now() < this.#reportedAt + REPORT_MS) return
     this.#isUnreported = false
     this.#reportedAt = now()

@@ -39,7 +39,7 @@ function enforcementOf(...routes: readonly MeshRoute[]): Readonly<Record<string,
     {
       objectOf: () => ({}),
       ofKind: () => [],
-      targetsOf: () => [],
+      probesOf: () => ({ targets: [], needed: 0 }),
       suspectKinds: [],
       isOwn: () => true,
       probeProblem: () => undefined,

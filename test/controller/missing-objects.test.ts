@@ -26,7 +26,7 @@ const wanted: Wanted = atOnce(
 const sources: EnforcementSources = {
   objectOf: () => undefined,
   ofKind: () => [],
-  targetsOf: () => [],
+  probesOf: () => ({ targets: [], needed: 0 }),
   suspectKinds: [],
   isOwn: () => true,
   probeProblem: () => undefined,

@@ -37,7 +37,10 @@ const documents = {
 
 const keysByPath = (more: Partial<MeshRoute>, hasOneKey = false) =>
   Object.fromEntries(
-    probeTargets(route(more), { gatewayOf, hasOneKey }).map(({ path, keys }) => [path, keys]),
+    probeTargets(route(more), { gatewayOf, hasOneKey }).targets.map(({ path, keys }) => [
+      path,
+      keys,
+    ]),
   )
 
 test.each<[string, Partial<MeshRoute>, object]>([

@@ -17,7 +17,7 @@ afterEach(() => vi.useRealTimers())
 
 const targets = Array.from({ length: TARGETS }, (_, index): ProbeTarget => ({
   ...{ id: String(index), gateway: { namespace: 'shop', name: 'gw' } },
-  ...{ address: '192.0.2.1', port: 80, isTls: false },
+  ...{ place: 'shop/gw 192.0.2.1 80', address: '192.0.2.1', port: 80, isTls: false },
   ...{ host: 'shop.example', path: `/${String(index)}`, method: 'GET', headers: {}, keys: {} },
 }))
 
@@ -32,7 +32,7 @@ test(`one open route of ${String(TARGETS)} is reported within 10 s, whenever it 
   }
   const prober = new Prober({
     ...{ now: () => performance.now(), wait: pause, onWarning: () => undefined },
-    ...{ onSweep: report, onChange: report },
+    onChange: report,
     probe: async ({ id }) => {
       // The request reaches its route halfway.
       await pause(ANSWER_MS / 2)

@@ -120,7 +120,6 @@ function createEnforcer(
   const rules = callRules(tenancyOf(settings), settings.allowAddress, () => [])
   const prober = new Prober({
     probe: (target, signal) => probe(target, { signs: probes, rules }, signal),
-    onSweep: () => enforcer.look(),
     onChange: () => enforcer.look(),
     wait: (milliseconds, signal) =>
       delay(milliseconds, undefined, { signal, ref: false }).catch(() => undefined),
