@@ -12,7 +12,7 @@ import { type CheckEnvelope, openCheckRequest, requestIdIn } from './check-reque
 import { encodeDecision } from './check-response.js'
 import { traceCheck } from './check-span.js'
 import { decide } from './decide.js'
-import { type Decision, refuseUnchecked } from './decision.js'
+import { type Decision, refuseProbe, refuseUnchecked } from './decision.js'
 import { logDecision, logUnknown } from './decision-line.js'
 import { AUDITS, KeyLookUps } from './fresh-keys.js'
 import { removeOwnCookies } from './own-cookies.js'
@@ -63,13 +63,16 @@ export function createCheck(options: CheckOptions): Check {
   }
 }
 
-/** A route that is only audited refuses nothing. At documents, ext_proc refuses probes. */
-const probeRefusalOf = (
+/** At documents, ext_proc refuses probes. A route that is only audited proves nothing. */
+function probeRefusalOf(
   probes: ProbeSigns,
   envelope: CheckEnvelope,
   { entry: { isAudited, servesDocuments, key } }: CompiledEntry,
-): ProbeRefusal | undefined =>
-  isAudited === true || servesDocuments === true ? undefined : probeRefusal(probes, envelope, key)
+): ProbeRefusal | undefined {
+  if (servesDocuments === true) return undefined
+  const probe = probeRefusal(probes, envelope, key)
+  return isAudited === true && probe !== undefined ? { ...probe, refusal: refuseProbe() } : probe
+}
 
 interface Asked {
   readonly context: CheckContext

@@ -203,11 +203,11 @@ function createProcessor(
     case 'guard':
       return probed(createGuardProcessor(entry, stream, guardDeps))
     case 'guard-audit':
-      return createGuardAudit(entry, stream, guardDeps)
+      return probed(createGuardAudit(entry, stream, guardDeps))
     case 'mcp-guard':
-      return createMcpGuardProcessor(entry, stream, guardDeps)
+      return probed(createMcpGuardProcessor(entry, stream, guardDeps))
     case 'mcp-guard-audit':
-      return createMcpGuardAudit(entry, stream, guardDeps)
+      return probed(createMcpGuardAudit(entry, stream, guardDeps))
   }
 }
 
