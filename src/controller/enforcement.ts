@@ -10,6 +10,7 @@ import type { Work } from '../turns.js'
 import { acceptanceProblem, rivalsOf } from './acceptance.js'
 import type { OpenPaths } from './open-paths.js'
 import type { ProbeTarget, RouteProbes } from './probe-targets.js'
+import { NOT_PROBED_YET } from './prober.js'
 import { suspectsOf, type SuspectSources } from './suspects.js'
 import type { RouteNeeds, Wanted } from './wanted.js'
 
@@ -19,6 +20,8 @@ export interface Enforcement {
   readonly isEnforced: boolean
   readonly reason: EnforcementReason
   readonly message: string
+  /** Set while nothing but first probes is missing: nobody knows yet. */
+  readonly isPending?: true
 }
 
 /** The reasons of the condition Enforced. */
@@ -40,6 +43,7 @@ export interface EnforcementSources extends SuspectSources {
 interface Finding {
   readonly reason: Exclude<EnforcementReason, 'Enforced'>
   readonly message: string
+  readonly isPending?: true
 }
 
 /** Returns the enforcement by NAMESPACE/NAME of each policy, unless its routes are only audited, and can be. */
@@ -88,6 +92,7 @@ function enforcementOf({ policy, found }: PolicyFindings): Enforcement {
     isEnforced: false,
     reason: first.reason,
     message: [...lines, ...(more > 0 ? [`${more} more routes`] : [])].join('\n'),
+    ...(found.every(({ isPending }) => isPending === true) && { isPending: true as const }),
   }
 }
 
@@ -112,7 +117,10 @@ function findingOf(
   const unproven = notProven(needs, sources)
   return unproven === undefined
     ? undefined
-    : { reason: 'NotProven', message: `${name}: ${unproven}` }
+    : {
+        ...{ reason: 'NotProven', message: `${name}: ${unproven}` },
+        ...(unproven.startsWith(NOT_PROBED_YET) && { isPending: true as const }),
+      }
 }
 
 const consequenceOf = ({ route, needs }: RouteNeeds): string =>
@@ -149,9 +157,8 @@ function notProven({ route }: RouteNeeds, sources: EnforcementSources): string |
   )
   if (missed !== undefined)
     return `no probe can be sent: Gateway ${missed.namespace}/${missed.name} has no address in its status, or no match of the route is known to match a request`
-  const problem = targets
-    .map((target) => sources.probeProblem(target))
-    .find((one) => one !== undefined)
+  const problems = targets.flatMap((target) => sources.probeProblem(target) ?? [])
+  const problem = problems.find((one) => one !== NOT_PROBED_YET) ?? problems[0]
   if (problem === undefined) return undefined
   const suspects = suspectsOf(route, sources)
   return suspects.length === 0 ? problem : `${problem} (at its Gateways: ${suspects.join(', ')})`

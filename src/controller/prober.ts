@@ -27,6 +27,9 @@ const SPREAD_MS = 45_000
 /** Shortest time between two reports of changed results, in milliseconds. */
 const REPORT_MS = 1_000
 
+/** The problem of a target whose first probe is on its way. */
+export const NOT_PROBED_YET = 'the first probe has not been answered yet'
+
 interface Known {
   readonly result: ProbeResult
   /** When the target last proved itself; absent: never. */
@@ -74,7 +77,7 @@ export class Prober {
   /** Returns why a target does not count as protected; undefined: it proved itself within the last minute. */
   problemOf({ id }: ProbeTarget): string | undefined {
     const known = this.#known.get(id)
-    if (known === undefined) return 'the first probe has not been answered yet'
+    if (known === undefined) return NOT_PROBED_YET
     const { result, provenAt } = known
     if (result.type === 'proven') return this.#isRecent(provenAt) ? undefined : 'no recent probe'
     return result.type === 'silent' && this.#isRecent(provenAt) ? undefined : result.problem

@@ -1,8 +1,10 @@
 // Records a warning Event on each ProxyPolicy that the mesh no longer enforces for some seconds.
 
 import type { Enforcement } from '../../controller/enforcement.js'
+import { memberOf, objectsOf } from '../../controller/json-members.js'
 import { errorText } from '../../errors.js'
 import type { JsonObject } from '../../ir/json.js'
+import type { PolicyName } from '../../ir/mesh-route.js'
 import { resourceKey } from '../../resources/decode/resource-set.js'
 import { metadataText } from '../../resources/kubernetes/applier.js'
 import type { KubernetesClient } from '../../resources/kubernetes/client.js'
@@ -50,21 +52,35 @@ export function createEnforcementEvents(
     })
   }
   const waiting = new Set<string>()
+  /** Policies that were enforced when last known, and have no Event yet that they are not. */
+  const enforced = new Set<string>()
   let latest: Enforcements = new Map()
   const writeIfStill = (key: string): void => {
     waiting.delete(key)
     const enforcement = latest.get(key)
-    if (enforcement === undefined || enforcement.isEnforced) return
+    if (enforcement === undefined || enforcement.isEnforced || enforcement.isPending) return
+    enforced.delete(key)
     write(enforcement).catch((error: unknown) =>
       onWarning(`the Event on ProxyPolicy ${key} cannot be written: ${errorText(error)}`),
     )
   }
   return (now, before) => {
     latest = now
-    for (const [key, { isEnforced }] of now) {
-      if (isEnforced || before.get(key)?.isEnforced !== true || waiting.has(key)) continue
+    for (const key of enforced) if (!now.has(key)) enforced.delete(key)
+    for (const [key, { policy, isEnforced, isPending }] of now) {
+      // Another replica may have reported until now: the status says what it knew.
+      if (isEnforced || (!before.has(key) && wasEnforced(source, policy))) enforced.add(key)
+      if (isEnforced || isPending || !enforced.has(key) || waiting.has(key)) continue
       waiting.add(key)
       setTimeout(() => writeIfStill(key), SETTLED_MS).unref()
     }
   }
+}
+
+/** Whether the policy's status, as last received, says that it is enforced. */
+function wasEnforced(source: EventDeps['source'], { namespace, name }: PolicyName): boolean {
+  const policy = source.raw(resourceKey('ProxyPolicy', namespace, name)) ?? {}
+  return objectsOf(memberOf(policy, 'status'), 'ancestors')
+    .flatMap((ancestor) => objectsOf(ancestor, 'conditions'))
+    .some(({ type, status }) => type === 'Enforced' && status === 'True')
 }
