@@ -28,6 +28,7 @@ export function acceptanceProblem(
   const status = memberOf(object, 'status')
   const place = BY_GATEWAY.get(kind)
   if (kind === 'Backend') return ofConditions(object, status)
+  if (kind === 'BackendTLSPolicy') return ofAncestors(object, status)
   if (kind === 'EnvoyFilter') return ofMessages(object, status)
   if (place === undefined) return undefined
   const [list, ref] = place
@@ -53,6 +54,12 @@ const isOf = (ref: JsonObject, gateway: GatewayName, namespace: string | undefin
   (textOf(ref['namespace']) ?? namespace ?? 'default') === gateway.namespace
 
 const nameOf = ({ namespace, name }: GatewayName): string => `${namespace}/${name}`
+
+/** A mesh may name the policies that use it instead of their Gateways, or nothing, so that the probes decide. */
+const ofAncestors = (object: JsonObject, status: JsonObject): string | undefined =>
+  objectsOf(status, 'ancestors')
+    .map((entry) => ofConditions(object, entry))
+    .find((problem) => problem !== undefined)
 
 /** Only conditions about the current generation count. */
 function ofConditions(object: JsonObject, holder: JsonObject): string | undefined {

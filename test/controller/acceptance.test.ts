@@ -43,6 +43,30 @@ describe('a policy', () => {
   })
 })
 
+test.each([
+  ['has accepted', [ACCEPTED], undefined],
+  [
+    'has not accepted',
+    [{ ...ACCEPTED, status: 'False', reason: 'NoValidCACertificate' }],
+    'NoValid',
+  ],
+  [
+    'has accepted in an earlier version',
+    [{ ...ACCEPTED, observedGeneration: 1 }],
+    'latest version',
+  ],
+])('a BackendTLSPolicy that the mesh %s, whatever ancestor it names', (_, conditions, problem) => {
+  const found = acceptanceProblem('BackendTLSPolicy', policy('gatehouse', conditions, 'x'), [
+    GATEWAY,
+  ])
+  if (problem === undefined) expect(found).toBeUndefined()
+  else expect(found).toContain(problem)
+})
+
+test('a BackendTLSPolicy of which the mesh says nothing is left to the probes', () => {
+  expect(acceptanceProblem('BackendTLSPolicy', {}, [GATEWAY])).toBeUndefined()
+})
+
 describe('an EnvoyFilter', () => {
   const message = (level: string): JsonObject => ({
     ...{ type: { code: 'IST0106' }, level, documentationUrl: 'https://istio.example/ist0106/' },

@@ -1,5 +1,10 @@
 {{/* What Gatehouse may do, each with what for. docs/kubernetes.md has the same as a table. */}}
 
+{{/* Whether the Envoys of a mesh connect by TLS, for which its Service gets a BackendTLSPolicy. */}}
+{{- define "gatehouse.connectsByTls" -}}
+{{- range .Values.extraArgs }}{{ if hasPrefix "--connect-tls" . }}true{{ end }}{{ end }}
+{{- end -}}
+
 {{/* In every namespace that is read. */}}
 {{- define "gatehouse.namespacedRules" -}}
 # Policies and what they refer to.
@@ -28,7 +33,7 @@
   resources: [backends]
   verbs: [list, watch]
 - apiGroups: [gateway.networking.k8s.io]
-  resources: [httproutes, referencegrants]
+  resources: [httproutes, referencegrants{{ if include "gatehouse.connectsByTls" . }}, backendtlspolicies{{ end }}]
   verbs: [create, patch, delete]
 {{- end }}
 {{- if eq .Values.mesh "istio" }}
