@@ -107,7 +107,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   provision: ['resources/kubernetes', 'xds/bootstrap', 'grpc', 'ir', 'turns', 'errors'],
   controller: [
     ...['export', 'export/envoy-gateway', 'export/istio', 'resources/kubernetes'],
-    ...['resources/kinds', 'probes', 'addresses', 'ir', 'turns', 'result', 'errors'],
+    ...['resources/kinds', 'probes', 'addresses', 'cel', 'ir', 'turns', 'result', 'errors'],
   ],
   'xds/server': ['xds/encode', 'grpc', 'incremental', ...BASE],
 
@@ -210,7 +210,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   'app/servers': [
     ...['workers', 'admin', 'settings', 'snapshot', 'xds/server', 'extauthz', 'extproc'],
-    ...['extproc/webhook', 'extproc/stream', 'cel', 'probes', 'grpc', 'remote', ...BASE],
+    ...['extproc/webhook', 'extproc/stream', 'cel', 'probes', 'ir', 'grpc', 'remote', ...BASE],
   ],
   'app/pipeline': [
     ...['app/outbound', 'snapshot', 'settings', 'gatewayapi', 'xds/translator'],

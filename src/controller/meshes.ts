@@ -5,6 +5,7 @@ import type { Mesh } from '../ir/mesh-route.js'
 import { ENVOY_GATEWAY_KINDS, envoyGatewayExport } from './envoy-gateway.js'
 import { ISTIO_KINDS, ISTIO_SUSPECTS, istioExport } from './istio.js'
 import type { MeshKind } from './mesh-kind.js'
+import type { PathOrder } from './path-overlap.js'
 import type { MeshExport } from './wanted.js'
 
 /** What the controller applies and reads in a mesh. */
@@ -13,11 +14,18 @@ export interface MeshProfile {
   readonly kinds: readonly MeshKind[]
   /** Kinds of which others' objects are named if a route is not proven. */
   readonly suspects: readonly MeshKind[]
+  readonly pathOrder: PathOrder
   readonly exportTo: (targets: ExportTargets) => MeshExport
 }
 
 /** The profile of each mesh. */
 export const MESHES: Readonly<Record<Mesh, MeshProfile>> = {
-  'envoy-gateway': { kinds: ENVOY_GATEWAY_KINDS, suspects: [], exportTo: envoyGatewayExport },
-  istio: { kinds: ISTIO_KINDS, suspects: ISTIO_SUSPECTS, exportTo: istioExport },
+  'envoy-gateway': {
+    ...{ kinds: ENVOY_GATEWAY_KINDS, suspects: [], exportTo: envoyGatewayExport },
+    pathOrder: ['prefix', 'pattern', 'exact'],
+  },
+  istio: {
+    ...{ kinds: ISTIO_KINDS, suspects: ISTIO_SUSPECTS, exportTo: istioExport },
+    pathOrder: ['pattern', 'prefix', 'exact'],
+  },
 }

@@ -6,7 +6,7 @@ import { request as httpsRequest } from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
 import type { AddressRules } from '../addresses/address-rules.js'
 import { errorText } from '../errors.js'
-import { PROBE_HEADER, PROBED_HEADER } from '../ir/names.js'
+import { CLOSED_HEADER, PROBE_HEADER, PROBED_HEADER } from '../ir/names.js'
 import {
   aboutRequest,
   isSameText,
@@ -29,6 +29,11 @@ export interface ProbeDeps {
   readonly signs: ProbeSigns
   /** Whoever writes a Gateway chooses the addresses that are probed. */
   readonly rules: AddressRules
+  /**
+   * Places whose refusals came without the sign of an upstream, so that it tells a backend's answer from the mesh's own. Where
+   * another proxy is in front, all answers have it.
+   */
+  readonly direct: Set<string>
   /** Timeout of a whole probe in milliseconds; absent: the default. */
   readonly timeoutMs?: number
 }
@@ -39,13 +44,19 @@ export async function probe(
   deps: ProbeDeps,
   signal: AbortSignal,
 ): Promise<ProbeResult> {
-  const { signs } = deps
+  const { signs, direct } = deps
   const question = signs.ask()
   if (question === undefined)
     return { type: 'silent', problem: 'the secret of probes is not known' }
   try {
-    const { status, answer } = await send(target, deps, question, signal)
-    return judge(target, signs, question, { status, answer })
+    const answer = await send(target, deps, question, signal)
+    const isDirect = direct.has(target.place)
+    const result = judge(target, signs, question, {
+      ...answer,
+      isUpstream: answer.isUpstream && isDirect,
+    })
+    if (result.type === 'proven') remember(direct, target.place, !answer.isUpstream)
+    return result
   } catch (error) {
     const problem = `no answer from ${placeOf(target)}: ${errorText(error)}`
     return { type: 'silent', problem, isMute: true }
@@ -56,6 +67,19 @@ interface Answer {
   readonly status: number
   /** The header with the proofs. */
   readonly answer: string
+  /** Whether an upstream has answered, and not Envoy itself. */
+  readonly isUpstream: boolean
+}
+
+/** Envoy adds it to the answers of upstreams. Envoy Gateway's does not, by default. */
+const UPSTREAM_HEADER = 'x-envoy-upstream-service-time'
+
+/** Most places that are remembered. */
+const MOST_PLACES = 10_000
+
+function remember(direct: Set<string>, place: string, isDirect: boolean): void {
+  if (!isDirect) direct.delete(place)
+  else if (direct.size < MOST_PLACES) direct.add(place)
 }
 
 const send = (
@@ -78,10 +102,12 @@ const send = (
     const sent = isTls ? httpsRequest({ ...options, ...tls }) : httpRequest(options)
     sent.on('error', reject)
     sent.on('response', (response) => {
-      const answer = response.headers[PROBED_HEADER]
+      const { headers: received } = response
+      const answer = received[PROBED_HEADER]
       resolve({
         status: response.statusCode ?? 0,
         answer: typeof answer === 'string' ? answer : '',
+        isUpstream: UPSTREAM_HEADER in received && !(CLOSED_HEADER in received),
       })
       response.on('error', () => undefined)
       response.destroy()
@@ -120,7 +146,7 @@ function judge(
   target: ProbeTarget,
   signs: ProbeSigns,
   question: string,
-  { status, answer }: Answer,
+  { status, answer, isUpstream }: Answer,
 ): ProbeResult {
   const { keys, host, path } = target
   const read = readProbeAnswer(answer)
@@ -141,7 +167,7 @@ function judge(
   if (lacks.length === 0) return { type: 'proven' }
   const problem = `${placeOf(target)} answered ${status} to ${target.method} ${path} without ${lacks.join(' and ')}`
   // Envoy itself answers so if it cannot reach Gatehouse: the route is closed.
-  return { type: status >= 500 ? 'silent' : 'unproven', problem }
+  return { type: status >= 500 && !isUpstream ? 'silent' : 'unproven', problem }
 }
 
 const placeOf = ({ address, port, host }: ProbeTarget): string =>

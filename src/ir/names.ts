@@ -79,6 +79,8 @@ export const refusedKey = (namespace: string, httpRoute: string): string =>
 export const PROBE_HEADER = 'gatehouse-probe'
 /** Response header with the proofs of the servers that were asked about a probe. */
 export const PROBED_HEADER = 'gatehouse-probed'
+/** Header of the answers at the closed address, where no backend is. */
+export const CLOSED_HEADER = 'x-gatehouse-closed'
 
 /** Headers that a sealed route of a mesh requires to reach its backends: set by ext_authz, and by ext_proc as guard. */
 export const SEAL_HEADERS = { authz: 'x-gatehouse-passed', guard: 'x-gatehouse-seen' } as const

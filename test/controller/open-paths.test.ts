@@ -1,8 +1,14 @@
 // HTTPRoutes without a policy that take requests below a protected path.
 
 import { expect, test } from 'vitest'
-import { createOpenPaths, type OtherRoute } from '../../src/controller/open-paths.js'
+import { createOpenPaths as createWith, type OtherRoute } from '../../src/controller/open-paths.js'
+import type { PathOrder } from '../../src/controller/path-overlap.js'
 import type { MeshRoute } from '../../src/ir/mesh-route.js'
+
+const ENVOY_GATEWAY: PathOrder = ['prefix', 'pattern', 'exact']
+
+const createOpenPaths = (others: readonly OtherRoute[]) =>
+  createWith(others, { order: ENVOY_GATEWAY, listenersOf: () => [], createdOf: () => 5 })
 
 const protectedRoute = (
   path: string,
@@ -29,7 +35,7 @@ const other = (
   isExact = false,
 ): OtherRoute => ({
   ...{ namespace: 'default', name: 'other', hostnames: [], parents: [{ name: 'eg' }] },
-  paths: [{ path, isExact, isNarrower }],
+  paths: [{ path, type: isExact ? 'exact' : 'prefix', isNarrower }],
   ...more,
 })
 

@@ -37,8 +37,11 @@ const targetAt = (port: number, address = '127.0.0.1'): ProbeTarget => ({
   keys: { authz: 'default/app/0' },
 })
 
-const ask = (target: ProbeTarget, signal = new AbortController().signal): Promise<ProbeResult> =>
-  probe(target, { signs, rules }, signal)
+const ask = (
+  target: ProbeTarget,
+  signal = new AbortController().signal,
+  direct = new Set<string>(),
+): Promise<ProbeResult> => probe(target, { signs, rules, direct }, signal)
 
 const about = aboutRequest('default/app/0', 'app.example', '/app')
 
@@ -76,6 +79,29 @@ describe('a probe', () => {
     expect(await ask(target)).toMatchObject({ type: 'silent' })
   })
 
+  const failing =
+    (headers: Record<string, string>): RequestListener =>
+    (_, response) =>
+      void response.writeHead(503, headers).end()
+  const UPSTREAM = { 'x-envoy-upstream-service-time': '3' }
+
+  test.each([
+    ['a backend', UPSTREAM, [], 'unproven'],
+    ['Envoy itself', {}, [], 'silent'],
+    ['the closed address', { ...UPSTREAM, 'x-gatehouse-closed': '1' }, [], 'silent'],
+    ['anything behind another proxy', UPSTREAM, Object.entries(UPSTREAM), 'silent'],
+  ] as const)('finds a 5xx of %s', async (_, headers, ofRefusal, type) => {
+    const direct = new Set<string>()
+    const { signal } = new AbortController()
+    const target = await served((request, response) => {
+      for (const [name, value] of ofRefusal) response.setHeader(name, value)
+      proving(request, response)
+    })
+    expect(await ask(target, signal, direct)).toEqual({ type: 'proven' })
+    server?.removeAllListeners('request').on('request', failing(headers))
+    expect(await ask(target, signal, direct)).toMatchObject({ type })
+  })
+
   test('has no answer if the connection breaks, or nobody listens', async () => {
     const target = await served((request) => request.socket.destroy())
     expect(await ask(target)).toMatchObject({ type: 'silent' })
@@ -85,7 +111,9 @@ describe('a probe', () => {
   test('has no answer if the answer hangs past its deadline', async () => {
     const target = await served(() => undefined)
     const { signal } = new AbortController()
-    expect(await probe(target, { signs, rules, timeoutMs: 1 }, signal)).toMatchObject({
+    expect(
+      await probe(target, { signs, rules, direct: new Set(), timeoutMs: 1 }, signal),
+    ).toMatchObject({
       type: 'silent',
     })
   })

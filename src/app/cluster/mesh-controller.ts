@@ -58,7 +58,7 @@ export function startMeshController(
   const targets = targetsOf(settings)
   if (!targets.ok) throw new Error(targets.error)
   const { client, source, mayWrite, onWarning } = deps
-  const { kinds, suspects, exportTo } = MESHES[settings.for]
+  const { kinds, suspects, exportTo, pathOrder } = MESHES[settings.for]
   const mesh = remembering(exportTo(targets.value))
   const secret = startProbeSecret({ ...deps, ...probeSecretName(settings) })
   const probes = createProbeSigns(() => secret.current(), Date.now)
@@ -73,7 +73,7 @@ export function startMeshController(
     suspectKinds: suspects.map(({ kind }) => kind),
     isOwn: (object) => labelOf(object, label[0]) === label[1],
   })
-  const openPathsOf = createOpenPathsOf()
+  const openPathsOf = createOpenPathsOf(pathOrder)
   let state: PipelineState = {}
   const controller = new ObjectKeeper<MeshInput, Wanted>({
     ...{ mirror, kinds, label, mayWrite, onWarning, gatewayOf },
@@ -118,8 +118,9 @@ function createEnforcer(
 ) {
   const tell = createEnforcementEvents(settings, { client, source, onWarning })
   const rules = callRules(tenancyOf(settings), settings.allowAddress, () => [])
+  const direct = new Set<string>()
   const prober = new Prober({
-    probe: (target, signal) => probe(target, { signs: probes, rules }, signal),
+    probe: (target, signal) => probe(target, { signs: probes, rules, direct }, signal),
     onChange: () => enforcer.look(),
     wait: (milliseconds, signal) =>
       delay(milliseconds, undefined, { signal, ref: false }).catch(() => undefined),

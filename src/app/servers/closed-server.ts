@@ -2,6 +2,7 @@
 
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
+import { CLOSED_HEADER } from '../../ir/names.js'
 import type { TcpAddress } from '../../settings/values.js'
 
 /** A bound server. */
@@ -18,7 +19,7 @@ const BODY = JSON.stringify({
 export async function startClosedServer({ host, port }: TcpAddress): Promise<ClosedServer> {
   const server = createServer((request, response) => {
     request.resume()
-    response.writeHead(503, { 'content-type': 'application/json' }).end(BODY)
+    response.writeHead(503, { 'content-type': 'application/json', [CLOSED_HEADER]: '1' }).end(BODY)
   })
   server.listen(port, host)
   await once(server, 'listening')
