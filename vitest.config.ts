@@ -205,7 +205,13 @@ const long = [
 ]
 
 // What unit tests with and without processes of their own share.
-const unit = { expect: expectations, pool: 'forks' as const, maxWorkers, testTimeout: 20_000 }
+const unit = {
+  expect: expectations,
+  pool: 'forks' as const,
+  maxWorkers,
+  testTimeout: 20_000,
+  hookTimeout: 60_000,
+}
 
 // One process runs many files and loads each module once: half of the time is saved. Tests that wait for watchers run many
 // at a time.
