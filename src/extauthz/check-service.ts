@@ -1,12 +1,16 @@
 // The gRPC service envoy.service.auth.v3.Authorization, over raw bytes: decoding and encoding are part of the check, so
-// their failures are answered too.
+// their failures are answered too. An Envoy may let a request pass whose check ends with an error (failure_mode_allow), but
+// never one that is denied: what can be answered is.
 
 import { Authorization } from '../grpc/generated/envoy/service/auth/v3/external_auth_pb.js'
 import type { Peer } from '../grpc/peer.js'
 import type { GrpcService, UnaryMethod } from '../grpc/service.js'
 import { GrpcError, Status } from '../grpc/status.js'
+import { createLogLimit, type LogLimit } from '../log-limit.js'
 import { createCheck } from './check.js'
 import type { CheckOptions } from './check-context.js'
+import { encodeDecision } from './check-response.js'
+import { refuseUnchecked } from './decision.js'
 
 /** What the Authorization service is created with. */
 export interface CheckServiceOptions extends CheckOptions {
@@ -14,13 +18,48 @@ export interface CheckServiceOptions extends CheckOptions {
   readonly gatewayOf?: ((peer: Peer) => string | undefined) | undefined
 }
 
-/** Until the table is filled, calls fail with UNAVAILABLE, and Envoy asks another replica. */
+/**
+ * Until the table is filled, calls fail with UNAVAILABLE, and Envoy asks another replica: without a table nobody knows
+ * which routes are only audited, and must not be denied.
+ */
 export function createCheckService(options: CheckServiceOptions): GrpcService {
   const check = createCheck(options)
+  const limit = createLogLimit(options.now)
   const handle: UnaryMethod['handle'] = (bytes, call) => {
     if (options.table().isUnfilled === true)
       throw new GrpcError(Status.UNAVAILABLE, 'no resources were read yet')
     return check(bytes, call, options.gatewayOf?.(call.peer))
   }
-  return { name: Authorization.typeName, methods: { Check: { type: 'unary', handle } } }
+  const refuse = (error: unknown): Uint8Array | undefined => refusalOf(error, options, limit)
+  return { name: Authorization.typeName, methods: { Check: { type: 'unary', handle, refuse } } }
+}
+
+/** Errors that stay: another replica may answer, or the caller has not proved who it is. */
+const STAYING: readonly Status[] = [
+  Status.UNAVAILABLE,
+  Status.UNAUTHENTICATED,
+  Status.PERMISSION_DENIED,
+  Status.CANCELLED,
+]
+
+/** Returns the answer to a call that no check answers: its message is not whole or too large, or the check is late. */
+function refusalOf(
+  error: unknown,
+  { logger }: CheckOptions,
+  limit: LogLimit,
+): Uint8Array | undefined {
+  const status = error instanceof GrpcError ? error.status : Status.UNKNOWN
+  if (STAYING.includes(status)) return undefined
+  const reason =
+    status === Status.DEADLINE_EXCEEDED
+      ? 'deadline'
+      : status === Status.UNKNOWN
+        ? 'internal-error'
+        : 'malformed-check'
+  // The message of a GrpcError contains nothing of the request.
+  const problem = error instanceof GrpcError ? error.message : 'the call failed'
+  const leftOut = limit.take(`refused ${reason} ${String(status)}`)
+  if (leftOut !== undefined)
+    logger.warn({ reason, problem, leftOut }, 'a check was denied before its end')
+  return encodeDecision(refuseUnchecked(reason), true)
 }

@@ -200,7 +200,7 @@ export const refuseWithoutKeys: Decision = refusal('key-set-unavailable', NO_KEY
 /** Fails closed: the check has no route that is known, is malformed or late, or failed itself. */
 export const refuseUnchecked = (
   reason: 'unknown-route' | 'malformed-check' | 'deadline' | 'internal-error',
-): Decision => refusal(reason, UNAVAILABLE)
+): Refusal => refusal(reason, reason === 'deadline' ? SOON : UNAVAILABLE)
 
 /** Refuses a probe of a mesh's controller, or a made-up one. header: the proof. */
 export const refuseProbe = (...headers: CheckReply['headers']): Refusal =>

@@ -34,9 +34,9 @@ export function withProbes(
       if (question === undefined) return inner.requestHeaders(message, first)
       return refuse({ question, proofs: { ext_authz: NO_PROOF, ext_proc: NO_PROOF } })
     },
-    responseHeaders: (message) => {
+    responseHeaders: (message, first) => {
       const answer = readProbeAnswer(headerOf(message, PROBED_HEADER) ?? '')
-      return answer === undefined ? inner.responseHeaders(message) : refuse(answer)
+      return answer === undefined ? inner.responseHeaders(message, first) : refuse(answer)
     },
     requestBody: (message) => (isRefused ? undefined : inner.requestBody(message)),
     requestTrailers: () => (isRefused ? undefined : inner.requestTrailers()),

@@ -6,7 +6,7 @@ import { errorKind } from '../errors.js'
 import { ExternalProcessor } from '../grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
 import type { Peer } from '../grpc/peer.js'
 import type { GrpcService, StreamCall, StreamListener } from '../grpc/service.js'
-import { GrpcError, Status } from '../grpc/status.js'
+import { Status } from '../grpc/status.js'
 import { CLIENT_METADATA_KEY, ROUTE_METADATA_KEY } from '../ir/names.js'
 import { createLogLimit, type LogLimit } from '../log-limit.js'
 import type { Logger } from '../logger.js'
@@ -29,6 +29,7 @@ import { createOpenStreams } from './stream/open-streams.js'
 import { runProcessStream } from './stream/process-stream.js'
 import { type Processor, type ProcessorStream, UnexpectedMessage } from './stream/processor.js'
 import { createSlots } from './stream/slots.js'
+import { refusedStream } from './stream/stream-refusal.js'
 import type { SharedLimits } from './stream/tally.js'
 import type { GuardDeps } from './webhook/ask-webhooks.js'
 import { createBudgetLog } from './webhook/refusal-log.js'
@@ -95,7 +96,7 @@ export function createProcessService(deps: ProcessServiceDeps): GrpcService {
           'ext_proc stream for an unknown route rejected',
         )
       logUnknownRoute(lineDepsOf(call, deps), named.keys, gateway)
-      throw new GrpcError(Status.UNAVAILABLE, 'the route is not known')
+      return refuseUnknown(call)
     }
     const { stream, listener } = runProcessStream(call, {
       createProcessor: (own) => {
@@ -124,9 +125,19 @@ export function createProcessService(deps: ProcessServiceDeps): GrpcService {
 
   return {
     name: ExternalProcessor.typeName,
-    methods: { Process: { type: 'stream', open: process } },
+    methods: {
+      Process: { type: 'stream', open: process, refusal: () => refusedStream('internal-error') },
+    },
     drain: (timeoutMs) => streams.drain(timeoutMs),
   }
+}
+
+/** Returns a listener for what Envoy has sent already. */
+function refuseUnknown(call: StreamCall): StreamListener {
+  call.send(refusedStream('unknown-route'))
+  call.end(Status.UNAVAILABLE, 'the route is not known')
+  const ignore = (): void => undefined
+  return { onMessage: ignore, onEnd: ignore, onCancel: ignore, onDrain: ignore }
 }
 
 const guardDepsOf = (deps: ProcessServiceDeps, limit: LogLimit): GuardDeps => ({

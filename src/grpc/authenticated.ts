@@ -43,7 +43,7 @@ export const authenticated = (
 function authenticatedMethod(method: GrpcMethod, authenticator: Authenticator): GrpcMethod {
   if (method.type === 'unary')
     return {
-      type: 'unary',
+      ...method,
       handle: (request, call) => {
         const admitted = authenticator.admit(call)
         if (admitted === undefined) return method.handle(request, call)
@@ -56,12 +56,10 @@ function authenticatedMethod(method: GrpcMethod, authenticator: Authenticator): 
       },
     }
   return {
-    type: 'stream',
+    ...method,
     open: (call) => {
       const admitted = authenticator.admit(call)
-      return admitted === undefined
-        ? method.open(call)
-        : new WaitingStream(call, admitted, () => method.open(call))
+      return admitted === undefined ? method.open(call) : new WaitingStream(call, admitted, method)
     },
   }
 }
@@ -70,22 +68,36 @@ function authenticatedMethod(method: GrpcMethod, authenticator: Authenticator): 
 class WaitingStream implements StreamListener {
   #listener: StreamListener | undefined
 
-  constructor(call: StreamCall, admitted: Promise<void>, open: () => StreamListener) {
+  constructor(
+    call: StreamCall,
+    admitted: Promise<void>,
+    private readonly method: StreamMethod,
+  ) {
     call.pause()
     void admitted.then(
-      () => this.#begin(call, open),
-      (error: unknown) => fail(call, error),
+      () => this.#begin(call),
+      (error: unknown) => this.#fail(call, error),
     )
   }
 
-  #begin(call: StreamCall, open: () => StreamListener): void {
+  #begin(call: StreamCall): void {
     if (call.isCancelled()) return
     try {
-      this.#listener = open()
+      this.#listener = this.method.open(call)
     } catch (error) {
-      return fail(call, error)
+      return this.#fail(call, error)
     }
     call.resume()
+  }
+
+  #fail(call: StreamCall, error: unknown): void {
+    const refusal = this.method.refusal?.()
+    if (refusal !== undefined) call.send(refusal)
+    fail(call, error)
+  }
+
+  refusal(): Uint8Array | undefined {
+    return (this.#listener ?? this.method).refusal?.()
   }
 
   onMessage(message: Buffer): void {

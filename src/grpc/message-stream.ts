@@ -23,6 +23,7 @@ export class MessageStream implements StreamCall, StreamHandler {
   readonly #connection: CallConnection
   readonly #reader: MessageReader
   #listener: StreamListener | undefined
+  #method: StreamMethod | undefined
   #timer: NodeJS.Timeout | undefined
   /** Received bytes not yet returned to the client's window. */
   #untaken = 0
@@ -54,6 +55,7 @@ export class MessageStream implements StreamCall, StreamHandler {
 
   /** Opens the method, which may send messages or end the call before it returns. */
   open(method: StreamMethod): void {
+    this.#method = method
     this.#guard(() => {
       const listener = method.open(this)
       if (!this.#isOver) this.#listener = listener
@@ -176,9 +178,19 @@ export class MessageStream implements StreamCall, StreamHandler {
   #fail(error: unknown): void {
     if (this.#isOver) return
     const listener = this.#listener
+    this.#refuse(listener ?? this.#method)
     if (error instanceof GrpcError) this.end(error.status, error.message)
     else this.end(Status.UNKNOWN, 'the call failed')
     this.#guard(() => listener?.onCancel())
+  }
+
+  #refuse(by: Pick<StreamListener, 'refusal'> | undefined): void {
+    try {
+      const refusal = by?.refusal?.()
+      if (refusal !== undefined) this.send(refusal)
+    } catch (fault) {
+      this.#connection.onFault(fault)
+    }
   }
 
   #cancel(): void {

@@ -23,6 +23,11 @@ export type GrpcMethod = UnaryMethod | StreamMethod
 export interface UnaryMethod {
   readonly type: 'unary'
   handle(request: Buffer, call: Call): Uint8Array | Promise<Uint8Array>
+  /**
+   * Returns the answer in place of an error, for clients that take an error for consent. It is also called shortly before
+   * the deadline. undefined, or absent: the client gets the error.
+   */
+  refuse?(error: unknown): Uint8Array | undefined
 }
 
 /** Any number of messages in both directions. */
@@ -31,6 +36,8 @@ export interface StreamMethod {
   /** Whether its calls stay open for days, longer than what a client has proved may be true. */
   readonly isLasting?: true
   open(call: StreamCall): StreamListener
+  /** Returns what is sent before the error of a call that has no listener yet, as StreamListener.refusal() does. */
+  refusal?(): Uint8Array | undefined
 }
 
 /** A call in progress. */
@@ -66,4 +73,6 @@ export interface StreamListener {
   /** Called when the client, the deadline or an error has ended the call: nothing more can be sent. */
   onCancel(): void
   onDrain(): void
+  /** Returns what is sent before the server ends the call with an error, for clients that take an error for consent. */
+  refusal?(): Uint8Array | undefined
 }

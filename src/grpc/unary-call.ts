@@ -108,7 +108,10 @@ export class UnaryCall implements Call, StreamHandler {
   }
 
   #startTimer(): void {
-    this.#timer = setTimeout(() => this.#endLate(), Math.max(0, this.deadline - Date.now()))
+    const left = Math.max(0, this.deadline - Date.now())
+    // A refusal must arrive before the client gives up.
+    const early = this.#method.refuse === undefined ? 0 : Math.min(REFUSAL_MS, left / 10)
+    this.#timer = setTimeout(() => this.#endLate(), left - early)
   }
 
   #answer(message: Uint8Array): void {
@@ -120,13 +123,25 @@ export class UnaryCall implements Call, StreamHandler {
   }
 
   #endLate(): void {
-    this.#end(Status.DEADLINE_EXCEEDED, 'the deadline has passed')
+    this.#fail(new GrpcError(Status.DEADLINE_EXCEEDED, 'the deadline has passed'))
   }
 
   #fail(error: unknown): void {
+    if (this.#isOver) return
+    if (!(error instanceof GrpcError)) this.#connection.onFault(error)
+    const refusal = this.#refusalOf(error)
+    if (refusal !== undefined) return this.#answer(refusal)
     if (error instanceof GrpcError) return this.#end(error.status, error.message)
-    this.#connection.onFault(error)
     this.#end(Status.UNKNOWN, 'the call failed')
+  }
+
+  #refusalOf(error: unknown): Uint8Array | undefined {
+    try {
+      return this.#method.refuse?.(error)
+    } catch (fault) {
+      this.#connection.onFault(fault)
+      return undefined
+    }
   }
 
   #end(status: Status, details: string): void {
@@ -141,5 +156,8 @@ export class UnaryCall implements Call, StreamHandler {
     this.#reader?.clear()
   }
 }
+
+/** How long before the deadline a refusal is sent, at most. */
+const REFUSAL_MS = 100
 
 const notOne = (): GrpcError => new GrpcError(Status.INTERNAL, 'the method takes one message')

@@ -60,13 +60,19 @@ async function serve(
 }
 
 /** @param givenUp when the caller cancels the call; absent: never. */
-const call = (to: Client, request: TestRequest, givenUp?: Promise<unknown>): Promise<TestAnswer> =>
+const call = (
+  to: Client,
+  request: TestRequest | Buffer,
+  givenUp?: Promise<unknown>,
+  deadline = Infinity,
+): Promise<TestAnswer> =>
   new Promise((resolve, reject) => {
     const started = to.makeUnaryRequest(
       '/envoy.service.auth.v3.Authorization/Check',
       (bytes: Buffer) => bytes,
       (bytes: Buffer) => bytes,
-      checkRequest(request),
+      Buffer.isBuffer(request) ? request : checkRequest(request),
+      { deadline },
       (error: ServiceError | null, bytes) => {
         if (error !== null || bytes === undefined) reject(error ?? new Error('no answer'))
         else resolve(readAnswer(bytes))
@@ -92,6 +98,19 @@ describe('over gRPC', () => {
     const to = await serve(() => Promise.resolve({ isAnswered: true, isOlder: false }), true)
     const headers = [bearer(await sign(key, fresh))]
     await expect(call(to, { headers })).rejects.toMatchObject({ code: 14 })
+  })
+
+  test('a caller that waits less than a key set takes is denied before it gives up', async () => {
+    const to = await serve(() => new Promise(silent))
+    const token = await sign(await signingKey('RS256', 'unknown'), fresh)
+    const deadline = Date.now() + 900
+    const answer = await call(to, { headers: [bearer(token)] }, undefined, deadline)
+    expect(answer).toMatchObject({ status: 503, headers: { 'retry-after': '1' } })
+  })
+
+  test('a message that is larger than one may be is denied', async () => {
+    const to = await serve(() => Promise.resolve({ isAnswered: true, isOlder: false }))
+    expect((await call(to, Buffer.alloc(33 * 1024 * 1024))).status).toBe(503)
   })
 
   test('a caller that does not wait gets an error, and the next one an answer', async () => {

@@ -52,7 +52,7 @@ describe('a probe', () => {
 
   test('that ext_authz has refused gets the second proof', () => {
     const { probed, phases, sent } = processor()
-    void probed.responseHeaders(part({ [PROBED_HEADER]: `${question} first -` }))
+    void probed.responseHeaders(part({ [PROBED_HEADER]: `${question} first -` }), {})
     void probed.responseBody({ body: Buffer.from('{}'), endOfStream: true })
     expect(phases).toEqual([])
     expect(sent[0]).toContain(`${question} first ${proof}`)
@@ -70,7 +70,7 @@ describe('a probe', () => {
 test('anything else is left to the guard', () => {
   const { probed, phases, sent } = processor()
   void probed.requestHeaders(part({ ':path': '/' }), {})
-  void probed.responseHeaders(part({ [PROBED_HEADER]: 'no answer' }))
+  void probed.responseHeaders(part({ [PROBED_HEADER]: 'no answer' }), {})
   expect(phases).toEqual(['requestHeaders', 'responseHeaders'])
   expect(sent).toEqual([])
   expect(probed.isDone()).toBe(false)

@@ -68,8 +68,11 @@ describe('the entry', () => {
       const { server } = await serve([entry()])
       const stream = server.open(...keys)
       stream.send(request('GET', PRM))
+      const { status: code, headers, details } = replyIn(await stream.next())
+      expect([code, headers['retry-after']]).toEqual([503, '1'])
+      expect(details).toBe('gatehouse_unknown-route')
       expect((await stream.end).code).toBe(status.UNAVAILABLE)
-      expect(stream.responses).toEqual([])
+      expect(stream.responses).toHaveLength(1)
     },
   )
 
@@ -110,11 +113,16 @@ describe('messages that cannot come', () => {
     ['a second body', [request('POST', REGISTRATION), body(good), body(good)]],
     ['a response after the answer', [request('GET', PRM), responseHeaders]],
   ]
-  test.each(rows)('%s: an error, never OK', async (_, messages) => {
+  test.each(rows)('%s: refused, then an error, never OK', async (_, messages) => {
     const { server, logs } = await serve([entry()])
     const stream = server.open(KEY)
     stream.send(...messages)
     expect((await stream.end).code).toBe(status.INTERNAL)
+    const replies = stream.responses.filter(({ response }) => response.case === 'immediateResponse')
+    // Where an answer has left, it is the only one.
+    expect(replies).toHaveLength(1)
+    const { status: code, details } = replyIn(replies[0] ?? never())
+    if (code >= 400) expect([code, details]).toEqual([503, 'gatehouse_internal-error'])
     expect(JSON.stringify(logs)).not.toContain('redirect_uris')
   })
 
@@ -168,6 +176,8 @@ describe('the end of a stream', () => {
       stream.send(...messages)
       stream.halfClose()
       expect((await stream.end).code).toBe(status.UNAVAILABLE)
+      const last = stream.responses.at(-1)
+      expect(last && replyIn(last).status).toBe(503)
     }
   })
 

@@ -86,7 +86,8 @@ export function createAudit(
       requests.add(() => guard.requestHeaders(message, { ...first, config: FULL_DUPLEX })),
     requestBody: (message) => requests.addBody(message, (body) => guard.requestBody(body)),
     requestTrailers: () => requests.add(() => guard.requestTrailers()),
-    responseHeaders: (message) => responses.add(() => guard.responseHeaders(message)),
+    responseHeaders: (message, first) =>
+      responses.add(() => guard.responseHeaders(message, { ...first, config: FULL_DUPLEX })),
     responseBody: (message) => responses.addBody(message, (body) => guard.responseBody(body)),
     responseTrailers: () => responses.add(() => guard.responseTrailers()),
     isDone: () => true,

@@ -19,7 +19,7 @@ export function createGuardProcessor(
     requestHeaders: (message, first) => request.headers(message, first),
     requestBody: (message) => request.body(message),
     requestTrailers: () => request.trailers(),
-    responseHeaders: (message) => response.headers(message),
+    responseHeaders: (message, first) => response.headers(message, first),
     responseBody: (message) => response.body(message),
     responseTrailers: () => response.trailers(),
     isDone: () => request.isRefused() || response.isDone(),

@@ -3,11 +3,11 @@
 
 import type { Attributes } from '../../cel/attributes.js'
 import type { Ending } from '../../ending.js'
-import { ProcessingMode_BodySendMode as BodySendMode } from '../../grpc/generated/envoy/extensions/filters/http/ext_proc/v3/processing_mode_pb.js'
+import { expectFullDuplex } from '../stream/full-duplex.js'
 import { type HeaderChange, sendBody, sendHeaders, sendTrailers } from '../stream/guard-messages.js'
 import { immediateResponse, withRequestId } from '../stream/immediate-response.js'
 import type { BodyPart, HeadersPart } from '../stream/process-message.js'
-import { type FirstMessage, type ProcessorStream, UnexpectedMessage } from '../stream/processor.js'
+import type { FirstMessage, ProcessorStream } from '../stream/processor.js'
 import type { GuardDeps } from '../webhook/ask-webhooks.js'
 import { loggedReply, logRefusal, type RefusedPhase } from '../webhook/refusal-log.js'
 import { createGuardedPhase } from './guarded-phase.js'
@@ -113,17 +113,6 @@ export function createRequestGuard(
 }
 
 const NO_BODY = { type: 'passed', body: new Uint8Array() } as const
-
-const FULL_DUPLEX: number = BodySendMode.FULL_DUPLEX_STREAMED
-
-/**
- * Throws unless the body is in full duplex. In other modes headers would leave before their body was seen, or the body
- * unseen. undefined: Envoy did not send the mode.
- */
-function expectFullDuplex(what: 'request' | 'reply', mode: number | undefined): void {
-  if (mode !== FULL_DUPLEX)
-    throw new UnexpectedMessage(`a ${what} whose body is not in full duplex`)
-}
 
 function sendRequest(
   form: RequestForm,

@@ -3,10 +3,11 @@
 
 import type { Ending } from '../../ending.js'
 import { type Decoder, NO_BYTES } from '../encodings/decoder.js'
+import { expectFullDuplex } from '../stream/full-duplex.js'
 import { sendHeaders } from '../stream/guard-messages.js'
 import { withRequestId } from '../stream/immediate-response.js'
 import type { BodyPart, Headers, HeadersPart } from '../stream/process-message.js'
-import type { ProcessorStream } from '../stream/processor.js'
+import type { FirstMessage, ProcessorStream } from '../stream/processor.js'
 import { createOwnReply, OF_THE_BYTES, type OwnReply } from '../stream/reply-output.js'
 import { type ArrayOpening, createArrayOpening } from '../streamed/array-opening.js'
 import { type Framing, jsonArray } from '../streamed/framing.js'
@@ -32,7 +33,7 @@ import type { RequestGuard } from './request-guard.js'
 
 /** The response phase of one exchange. */
 export interface ResponseGuard {
-  headers(message: HeadersPart): Promise<void> | void
+  headers(message: HeadersPart, first: FirstMessage): Promise<void> | void
   body(message: BodyPart): Promise<void> | void
   trailers(): Promise<void> | void
   /** Whether nothing more of the reply is owed. */
@@ -75,16 +76,17 @@ export function createResponseGuard(
     startStream(jsonArray(deps.maxBodyBytes), found.decoder)
     await streamed?.body({ body: NO_BYTES, endOfStream: message.endOfStream })
   }
-  /** Whether an earlier filter has answered, e.g. with Gatehouse's 401: the request never left the gateway. */
-  const isOfTheGateway = (): boolean => !request.wasSeen() && !isSuccess(headers)
   return {
-    headers: (message) => {
+    headers: (message, { config }) => {
       phase.expectHeaders()
       headers = message.headers
       const path = requestPath(request.attributes())
       const isWhole = message.endOfStream
-      const passes = isWhole || isOfTheGateway()
-      follow(passes ? { type: 'pass' } : replyPlan(guard, headers, path, deps), isWhole)
+      // Otherwise an earlier filter has answered, e.g. with Gatehouse's 401: the request never left the gateway.
+      const isOfBackend = request.wasSeen() || isSuccess(headers)
+      const plan = isWhole || !isOfBackend ? PASS : replyPlan(guard, headers, path, deps)
+      if (plan.type !== 'pass') expectMode(request, config)
+      follow(plan, isWhole)
     },
     body: (message) => {
       own.begin(false)
@@ -98,6 +100,13 @@ export function createResponseGuard(
     isDone: () => !own.isOwed() && (streamed?.isDone() ?? isOver(phase)),
   }
 }
+
+/** Throws UnexpectedMessage for a reply that could not be held. The mode is in the first message: it may be the request's. */
+function expectMode(request: Pick<RequestGuard, 'wasSeen'>, config: FirstMessage['config']): void {
+  if (!request.wasSeen()) expectFullDuplex('reply', config?.responseBodyMode)
+}
+
+const PASS: ReplyPlan = { type: 'pass' }
 
 /** Headers to remove from a reply whose length is unknown when its headers are sent. */
 const STREAMED = ['content-length', ...OF_THE_BYTES]

@@ -6,6 +6,7 @@ import type { Ending } from '../../ending.js'
 import type { PolicySource } from '../../ir/policy-source.js'
 import type { CompiledRules } from '../../rules/judge.js'
 import { parseListRequest } from '../../rules/list-request.js'
+import { expectFullDuplex } from '../stream/full-duplex.js'
 import { sendHeaders, sendTrailers } from '../stream/guard-messages.js'
 import { claimsIn, listRequestIn } from '../stream/own-metadata.js'
 import type { Headers } from '../stream/process-message.js'
@@ -47,8 +48,9 @@ export function createListsProcessor(
     throw new UnexpectedMessage('a part that was not asked for')
   }
   return {
-    requestHeaders: (message, { metadata }) => {
+    requestHeaders: (message, { metadata, config }) => {
       caller = metadata && callerOf(metadata, rules, stream.signal, deps.budget)
+      if (caller !== undefined) expectFullDuplex('reply', config?.responseBodyMode)
       if (caller !== undefined) asking = message.headers
       // Otherwise the server could answer in an encoding that Gatehouse does not read.
       sendHeaders(

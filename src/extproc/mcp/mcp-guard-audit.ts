@@ -55,9 +55,9 @@ function repliesAfterRequest(
       return message.endOfStream ? last(work) : work
     },
     requestTrailers: () => last(guard.requestTrailers()),
-    responseHeaders: async (message) => {
+    responseHeaders: async (message, first) => {
       await untilRead
-      if (!copies.signal.aborted) await guard.responseHeaders(message)
+      if (!copies.signal.aborted) await guard.responseHeaders(message, first)
     },
   }
 }

@@ -8,9 +8,10 @@ import { isEventStream, isSuccess } from '../guard/inspect-reply.js'
 import { createRequestGuard } from '../guard/request-guard.js'
 import type { ListCaller } from '../lists/filter-list.js'
 import { callerOf } from '../lists/lists-processor.js'
+import { expectFullDuplex } from '../stream/full-duplex.js'
 import { sendHeaders } from '../stream/guard-messages.js'
 import type { Headers } from '../stream/process-message.js'
-import type { Processor, ProcessorStream } from '../stream/processor.js'
+import type { FirstMessage, Processor, ProcessorStream } from '../stream/processor.js'
 import { createOwnReply, type OwnReply } from '../stream/reply-output.js'
 import type { GuardDeps } from '../webhook/ask-webhooks.js'
 import { createMcpEventReply, type McpEventReply } from './event-reply.js'
@@ -46,18 +47,17 @@ export function createMcpGuardProcessor(
   const request = createRequestGuard(form, stream, deps)
   const own = createOwnReply(stream)
   const held = createHeldMcpReply(exchange, stream, own, () => headers)
-  const follow = (isWhole: boolean): void => {
+  const follow = (isWhole: boolean, { config }: FirstMessage): void => {
     // An earlier filter has answered, e.g. with Gatehouse's 401: the request never left the gateway.
     const isOfTheGateway = !request.wasSeen() && !isSuccess(headers)
     const isRead = guard.response.length > 0 || caller !== undefined
     if (isWhole || isOfTheGateway || !isRead) {
       held.phase.become(isWhole ? 'done' : 'passing')
-      sendHeaders(stream.send, 'response')
-    } else if (
-      isSuccess(headers) &&
-      isEventStream(headers) &&
-      problemOfHeaders(headers) === undefined
-    ) {
+      return sendHeaders(stream.send, 'response')
+    }
+    // Otherwise the request's first message had the mode.
+    if (!request.wasSeen()) expectFullDuplex('reply', config?.responseBodyMode)
+    if (isSuccess(headers) && isEventStream(headers) && problemOfHeaders(headers) === undefined) {
       held.phase.become('done')
       events = createMcpEventReply(exchange, stream, headers)
     } else held.start()
@@ -69,10 +69,10 @@ export function createMcpGuardProcessor(
     },
     requestBody: (message) => request.body(message),
     requestTrailers: () => request.trailers(),
-    responseHeaders: (message) => {
+    responseHeaders: (message, first) => {
       held.phase.expectHeaders()
       headers = message.headers
-      follow(message.endOfStream)
+      follow(message.endOfStream, first)
     },
     ...passedTo(own, () => events ?? held.phase),
     isDone: () =>

@@ -1,12 +1,13 @@
 // Opens a stream by its first message, which names the route. Nothing is decided before that message, and a stream
-// closed before it ends with UNAVAILABLE.
+// closed before it is refused and ends with UNAVAILABLE.
 
 import type { StreamCall, StreamListener } from '../../grpc/service.js'
 import { GrpcError, Status } from '../../grpc/status.js'
+import { refusedStream } from './stream-refusal.js'
 
 /** open: called with the result of read() on the first message. It may throw, which ends the call. */
 export function withFirstMessage<First>(
-  call: Pick<StreamCall, 'end'>,
+  call: Pick<StreamCall, 'send' | 'end'>,
   read: (bytes: Buffer) => First,
   open: (first: First) => StreamListener,
 ): StreamListener {
@@ -17,12 +18,14 @@ export function withFirstMessage<First>(
       listener.onMessage(bytes)
     },
     onEnd() {
-      if (listener === undefined)
-        call.end(Status.UNAVAILABLE, 'the stream was closed before its answer')
-      else listener.onEnd()
+      if (listener !== undefined) return listener.onEnd()
+      call.send(refusedStream('unavailable'))
+      call.end(Status.UNAVAILABLE, 'the stream was closed before its answer')
     },
     onCancel: () => listener?.onCancel(),
     onDrain: () => listener?.onDrain(),
+    refusal: () =>
+      listener === undefined ? refusedStream('internal-error') : listener.refusal?.(),
   }
 }
 

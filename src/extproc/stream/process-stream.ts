@@ -1,5 +1,5 @@
 // Runs one ext_proc stream: passes messages to the processor one at a time, sends its answers, and never ends with OK
-// while an answer is owed.
+// while an answer is owed. A stream that fails is answered with a refusal before it ends with an error.
 
 import { OwnEnding } from '../../ending.js'
 import type { StreamCall, StreamListener } from '../../grpc/service.js'
@@ -7,10 +7,11 @@ import { GrpcError, Status } from '../../grpc/status.js'
 import type { Phase } from '../../ir/proc-entry.js'
 import { type Headers, type ProcessMessage, readProcessMessage } from './process-message.js'
 import { type Processor, type ProcessorStream, UnexpectedMessage } from './processor.js'
+import { refusedStream, type StreamFailure } from './stream-refusal.js'
 
 /** An open stream, as the service sees it. */
 export interface ProcessStream {
-  /** Ends the stream with this status, on which Envoy fails the request. Does nothing if the stream has ended. */
+  /** Refuses the request if an answer is owed, and ends the stream with this status. Does nothing if it has ended. */
   fail(code: Status, details: string): void
 }
 
@@ -22,7 +23,7 @@ export interface RunningStream {
 
 /** A stream that ends with an error while an answer is owed. */
 export interface FailedStream {
-  readonly reason: 'internal-error' | 'unavailable'
+  readonly reason: Exclude<StreamFailure, 'unknown-route'>
   /** Without any text of a message. */
   readonly problem: string
   /** Phase of the latest message. */
@@ -70,7 +71,7 @@ class Running implements ProcessStream, StreamListener {
 
   fail(code: Status, details: string): void {
     if (this.ended.aborted) return
-    if (!this.processor.isDone()) this.report('unavailable', details)
+    if (!this.processor.isDone()) this.refuse('unavailable', details)
     this.end(() => this.call.end(code, details))
   }
 
@@ -121,11 +122,20 @@ class Running implements ProcessStream, StreamListener {
   private failed(error: unknown): void {
     if (this.ended.aborted) return
     this.deps.onError(error)
-    this.report('internal-error', FAILED)
+    this.refuse('internal-error', FAILED)
     this.end(() => this.call.end(Status.INTERNAL, FAILED))
   }
 
-  private report(reason: FailedStream['reason'], problem: string): void {
+  /** Called when the call ends with an error that is not the processor's. */
+  refusal(): Uint8Array | undefined {
+    return this.ended.aborted || this.processor.isDone()
+      ? undefined
+      : refusedStream('internal-error', this.headers)
+  }
+
+  private refuse(reason: FailedStream['reason'], problem: string): void {
+    // An audit is always done: it refuses nothing.
+    if (!this.processor.isDone()) this.call.send(refusedStream(reason, this.headers))
     this.deps.onFailed({ reason, problem, phase: this.phase, headers: this.headers })
   }
 
@@ -158,7 +168,7 @@ function dispatch(processor: Processor, message: ProcessMessage): Promise<void> 
     case 'requestTrailers':
       return processor.requestTrailers()
     case 'responseHeaders':
-      return processor.responseHeaders(message)
+      return processor.responseHeaders(message, message)
     case 'responseBody':
       return processor.responseBody(message)
     case 'responseTrailers':

@@ -7,14 +7,15 @@ import type { BodyModes, BodyPart, HeadersPart } from './process-message.js'
 
 /**
  * Handles the phases of one stream. A phase is called after the previous one has settled, and answers through the
- * stream's send(). If it throws, the stream ends with an error, on which Envoy fails the request.
+ * stream's send(). If it throws, the request is refused, and the stream ends with an error.
  */
 export interface Processor {
   /** first: what else the stream's first message contained. */
   requestHeaders(message: HeadersPart, first: FirstMessage): Promise<void> | void
   requestBody(message: BodyPart): Promise<void> | void
   requestTrailers(): Promise<void> | void
-  responseHeaders(message: HeadersPart): Promise<void> | void
+  /** first: what else the stream's first message contained, if it was this one. */
+  responseHeaders(message: HeadersPart, first: FirstMessage): Promise<void> | void
   responseBody(message: BodyPart): Promise<void> | void
   responseTrailers(): Promise<void> | void
   /** Whether nothing more is owed. Only then may the stream end with OK after Envoy has closed its side. */
@@ -37,7 +38,7 @@ export interface ProcessorStream {
   readonly signal: Ending
 }
 
-/** A message that is not allowed in this phase, or is repeated: the stream ends with an error and nothing passes. */
+/** A message that is not allowed in this phase, or is repeated: the request is refused, and nothing passes. */
 export class UnexpectedMessage extends GatehouseError {
   readonly code = 'unexpected_message'
 

@@ -40,7 +40,7 @@ export interface WellKnownDeps extends RegistrationDeps {
   readonly traceparent?: string | undefined
 }
 
-type State = 'start' | 'awaiting-body' | 'answered'
+type State = 'start' | 'awaiting-body' | 'answering' | 'answered'
 
 /** clientAddress: as sent by Envoy; "": not sent. */
 export function createWellKnownProcessor(
@@ -57,6 +57,7 @@ export function createWellKnownProcessor(
   }
   let head: HeadersPart | undefined
   const answer = (reply: Reply): void => {
+    state = 'answered'
     stream.send(immediateResponse(withRequestId(reply, head?.headers)))
     try {
       if (deps.decisions && head) logAnswer(deps.decisions, entry, head, reply, deps.traceparent)
@@ -74,7 +75,7 @@ export function createWellKnownProcessor(
   }
 
   const requestHeaders = (message: HeadersPart, { config }: FirstMessage): Promise<void> | void => {
-    enter('start', 'answered', 'request headers')
+    enter('start', 'answering', 'request headers')
     head = message
     const next = replyToHeaders(entry, requestView(message), { message, clientAddress })
     if (typeof next !== 'function') return answer(next)
@@ -88,7 +89,7 @@ export function createWellKnownProcessor(
   }
 
   const requestBody = (message: BodyPart): Promise<void> => {
-    enter('awaiting-body', 'answered', 'request body')
+    enter('awaiting-body', 'answering', 'request body')
     return withBody(message.body)
   }
 

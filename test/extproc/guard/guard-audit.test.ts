@@ -91,7 +91,7 @@ test('what comes never waits for a webhook, and everything held is given back', 
   begin(one)
   expect(one.processor.requestBody(part(chat(10)))).toBeUndefined()
   await eventually(() => expect(asked).toHaveLength(1))
-  expect(one.processor.responseHeaders({ headers: REPLY, endOfStream: false })).toBeUndefined()
+  expect(one.processor.responseHeaders({ headers: REPLY, endOfStream: false }, {})).toBeUndefined()
   expect(one.processor.responseBody(part('{"id":"x"', false))).toBeUndefined()
   expect(one.processor.isDone()).toBe(true)
   one.stream.abort()
@@ -136,7 +136,7 @@ test('pieces that wait behind an unanswered webhook are bounded too', async () =
   const event = (text: string): string =>
     `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: text } }] })}\n\n`
   const headers: Headers = new Map([...REPLY, ['content-type', ['text/event-stream']]])
-  void one.processor.responseHeaders({ headers, endOfStream: false })
+  void one.processor.responseHeaders({ headers, endOfStream: false }, {})
   for (let i = 0; i < 200; i++) {
     void one.processor.responseBody(part(event('word '.repeat(400)), false))
     expect(one.heldBytes.held()).toBeLessThanOrEqual(100 * K)

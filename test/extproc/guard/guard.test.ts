@@ -60,7 +60,11 @@ const FULL_DUPLEX = {
   responseBodyMode: BodySendMode.FULL_DUPLEX_STREAMED,
 }
 const post = (): Message => request('POST', '/v1/chat/completions', { config: FULL_DUPLEX })
-const reply = (headers: Readonly<Record<string, string>> = {}): Message => ({
+const reply = (
+  headers: Readonly<Record<string, string>> = {},
+  protocolConfig?: Message['protocolConfig'],
+): Message => ({
+  ...(protocolConfig && { protocolConfig }),
   request: {
     case: 'responseHeaders',
     value: { headers: headerMap({ ':status': '200', ...headers }), endOfStream: false },
@@ -92,13 +96,13 @@ test('a client that leaves takes the webhook call with it, and is no verdict', a
   expect(verdicts).toEqual([])
 })
 
-test('a drain in the middle of a call ends it with an error, never with OK', async () => {
+test('a drain in the middle of a call refuses its request, and never ends with OK', async () => {
   const stream = server.open(KEY)
   stream.send(post(), body(PROMPT))
   await wasAsked()
   await service.drain?.(0)
   expect((await stream.end).code).toBe(status.UNAVAILABLE)
-  expect(stream.responses).toEqual([])
+  expect(stream.responses.map(replyIn)).toMatchObject([{ status: 503 }])
 })
 
 test('a stream that is half-closed before its answer does not end with OK', async () => {
@@ -106,15 +110,33 @@ test('a stream that is half-closed before its answer does not end with OK', asyn
   stream.send(post())
   stream.halfClose()
   expect((await stream.end).code).toBe(status.UNAVAILABLE)
+  expect(stream.responses.map(replyIn)).toMatchObject([{ status: 503 }])
 })
 
-test('a mode in which headers would go on before their body is an error', async () => {
-  const stream = server.open(KEY)
-  stream.send(
-    request('POST', '/v1/chat/completions', { config: { requestBodyMode: BodySendMode.BUFFERED } }),
-  )
-  expect((await stream.end).code).toBe(status.INTERNAL)
-})
+const id = { 'x-request-id': 'id-1' }
+test.each([
+  [
+    'a prompt',
+    request('POST', '/v1/chat/completions', {
+      headers: id,
+      config: { ...FULL_DUPLEX, requestBodyMode: BodySendMode.BUFFERED },
+    }),
+    { ...id, 'retry-after': '1' },
+  ],
+  [
+    'a reply whose request was not seen',
+    reply({}, { ...FULL_DUPLEX, responseBodyMode: BodySendMode.BUFFERED }),
+    { 'retry-after': '1' },
+  ],
+])(
+  '%s in a mode in which headers would leave before the body: 503',
+  async (_, message, headers) => {
+    const stream = server.open(KEY)
+    stream.send(message)
+    expect((await stream.end).code).toBe(status.INTERNAL)
+    expect(stream.responses.map(replyIn)).toMatchObject([{ status: 503, headers }])
+  },
+)
 
 test('bodies that end with trailers are held and guarded too', async () => {
   const stream = server.open(KEY)
@@ -151,7 +173,7 @@ test('a refused request is answered once, whatever follows it', async () => {
 
 test('a reply without a request is guarded: an earlier filter may have answered', async () => {
   const stream = server.open(KEY)
-  stream.send(reply(), replyBody('{"choices":[{"message":{"content":"x"}}]}'))
+  stream.send(reply({}, FULL_DUPLEX), replyBody('{"choices":[{"message":{"content":"x"}}]}'))
   await wasAsked()
   expect(stream.responses).toEqual([])
   stream.cancel()

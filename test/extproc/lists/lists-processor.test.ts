@@ -9,8 +9,10 @@ import { OwnEnding } from '../../../src/ending.js'
 import type { ListsDeps } from '../../../src/extproc/lists/list-reply.js'
 import { createListsProcessor } from '../../../src/extproc/lists/lists-processor.js'
 import { createHeldBytes } from '../../../src/extproc/stream/held-bytes.js'
-import type { Processor } from '../../../src/extproc/stream/processor.js'
+import type { BodyModes } from '../../../src/extproc/stream/process-message.js'
+import { type Processor, UnexpectedMessage } from '../../../src/extproc/stream/processor.js'
 import { MetadataSchema } from '../../../src/grpc/generated/envoy/config/core/v3/base_pb.js'
+import { ProcessingMode_BodySendMode as BodySendMode } from '../../../src/grpc/generated/envoy/extensions/filters/http/ext_proc/v3/processing_mode_pb.js'
 import { ProcessingResponseSchema } from '../../../src/grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
 import { CLAIMS_NAMESPACE, LIST_REQUEST_KEY } from '../../../src/ir/names.js'
 import type { AskedLists } from '../../../src/mcp/lists.js'
@@ -47,6 +49,7 @@ interface Play {
   readonly deps?: Partial<ListsDeps>
   readonly deny?: readonly string[]
   readonly asked?: AskedLists
+  readonly config?: BodyModes
 }
 
 const POLICY = { policy: 'default/mcp', source: 'policies.yaml:7' }
@@ -59,10 +62,18 @@ const ASKING = new Map([
   ['authorization', ['Bearer opaque-credential']],
 ])
 
+const FULL_DUPLEX: BodyModes = {
+  requestBodyMode: BodySendMode.NONE,
+  responseBodyMode: BodySendMode.FULL_DUPLEX_STREAMED,
+}
+
 const ASKED: AskedLists = [{ id: '1', method: 'tools/list' }]
 
 /** A processor whose request has been sent on. */
-function play(type: string, { deps, deny = RULES, asked = ASKED }: Play = {}): Played {
+function play(
+  type: string,
+  { deps, deny = RULES, asked = ASKED, config = FULL_DUPLEX }: Play = {},
+): Played {
   const rules = atOnce(compileRules({ deny, require: [], allow: [] }))
   if (rules === undefined) throw new Error('no rules')
   const signal = new OwnEnding()
@@ -99,13 +110,13 @@ function play(type: string, { deps, deny = RULES, asked = ASKED }: Play = {}): P
   const metadata = create(MetadataSchema, { filterMetadata: { [CLAIMS_NAMESPACE]: fields } })
   void processor.requestHeaders(
     { headers: ASKING, endOfStream: true },
-    { metadata: Buffer.from(toBinary(MetadataSchema, metadata)) },
+    { metadata: Buffer.from(toBinary(MetadataSchema, metadata)), config },
   )
   const headers = new Map([
     [':status', ['200']],
     ['content-type', [type]],
   ])
-  void processor.responseHeaders({ headers, endOfStream: false })
+  void processor.responseHeaders({ headers, endOfStream: false }, {})
   const lineOf = (): object => {
     expect(lines).toHaveLength(1)
     return lines[0] ?? {}
@@ -257,6 +268,14 @@ test('many comments pass in few messages, and others get their turns', async () 
   expect(body()).toBe(`${comments}data: ${list('a')}\n\n${comments}`)
   expect(count()).toBeLessThan(10)
 })
+
+test.each(['NONE', 'STREAMED', 'BUFFERED', 'BUFFERED_PARTIAL', 'GRPC'] as const)(
+  'the request of a list whose reply would come as %s is refused',
+  (mode) => {
+    const config = { ...FULL_DUPLEX, responseBodyMode: BodySendMode[mode] }
+    expect(() => play(JSON_TYPE, { config })).toThrow(UnexpectedMessage)
+  },
+)
 
 test('a byte order mark hides nothing', async () => {
   const { processor, body } = play(EVENTS)

@@ -118,7 +118,7 @@ function begin({ processor }: Audit): void {
 }
 
 function reply({ processor }: Audit): void {
-  expect(processor.responseHeaders({ headers: REPLY, endOfStream: false })).toBeUndefined()
+  expect(processor.responseHeaders({ headers: REPLY, endOfStream: false }, {})).toBeUndefined()
   expect(processor.responseBody(part(RESULT))).toBeUndefined()
 }
 

@@ -94,7 +94,7 @@ async function responseHeaders(processor: Processor, type: string): Promise<void
     [':status', ['200']],
     ['content-type', [type]],
   ])
-  await processor.responseHeaders({ headers, endOfStream: false })
+  await processor.responseHeaders({ headers, endOfStream: false }, {})
 }
 
 const CALL = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{}}}'
@@ -283,7 +283,7 @@ test('a stream of a GET is guarded without a request', async () => {
 test('an answer that Gatehouse itself has given before is left as it is', async () => {
   const { processor, sent } = play()
   const headers = new Map([[':status', ['401']]])
-  await processor.responseHeaders({ headers, endOfStream: false })
+  await processor.responseHeaders({ headers, endOfStream: false }, {})
   await processor.responseBody(part('secret'))
   expect([sent.response, processor.isDone()]).toEqual(['secret', true])
 })

@@ -9,7 +9,7 @@ import {
   ExternalProcessor,
   ProcessingResponseSchema,
 } from '../../../src/grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
-import { body, request } from '../support/messages.js'
+import { body, replyIn, request } from '../support/messages.js'
 import { type ProcServer, startProcServer } from '../support/stream.js'
 
 const ANSWER = toBinary(
@@ -113,12 +113,14 @@ test('a stream that Envoy cancels begins no more phases and sends nothing', asyn
   expect([stream.responses.length, ended.length, errors.length]).toEqual([0, 1, 0])
 })
 
-test('a stream that is half-closed with an answer owed ends with an error', async () => {
+test('a stream that is half-closed with an answer owed is refused, and ends with an error', async () => {
   const stream = server.open()
   stream.send(request('POST', '/'))
   stream.halfClose()
   await begun('headers begins')
   proceed()
   expect((await stream.end).code).toBe(status.UNAVAILABLE)
-  expect([stream.responses.length, ended.length]).toEqual([1, 1])
+  const last = stream.responses.at(-1)
+  expect(last && replyIn(last).status).toBe(503)
+  expect([stream.responses.length, ended.length]).toEqual([2, 1])
 })
