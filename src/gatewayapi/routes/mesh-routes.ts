@@ -273,9 +273,9 @@ const brokenBackends = (context: Context, uses: readonly string[]): readonly str
   )
 
 /** Whether the path is a pattern that takes requests from the documents' route. */
-const coversSome = ({ type, value }: PathMatch, of: MeshDocuments): boolean =>
-  type === 'RegularExpression' &&
-  [...of.documents, ...of.pages].some((path) => patternCovers(value, path))
+const coversSome = (match: PathMatch, of: MeshDocuments): boolean =>
+  match.type === 'RegularExpression' &&
+  [...of.documents, ...of.pages].some((path) => patternCovers(match, path))
 
 /** Reports paths that ext_authz cannot check again, or that it would deny although ext_proc serves them. */
 function pathProblems(

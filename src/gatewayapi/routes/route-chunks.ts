@@ -14,7 +14,7 @@ import { heirsOf, type HeirsOfAll } from './heirs.js'
 import type { PlacedRelay } from './relay-hosts.js'
 import { checkPatterns } from './route-matches.js'
 import type { OrderedRoute } from './route-order.js'
-import { type TranslatedRoute, translateRoute } from './routes.js'
+import { type TranslatedRoute, translatedRoute } from './routes.js'
 import type { HttpRoute } from './rule-routes.js'
 import { uncheckedIn, type UncheckedRoutes } from './unchecked-routes.js'
 
@@ -51,35 +51,37 @@ export const translateRoutes = (
 
 function* routesOf(context: Context, chunk: Chunk<HttpRoute>): Work<RouteChunk> {
   const routes = yield* mapWork(chunk, function* (route) {
-    yield* checkPatterns(context, route.spec)
-    const translated = translateRoute(context, route)
+    yield* checkPatterns(route.spec)
+    const translated = yield* translatedRoute(context, route)
     yield
     return translated
   })
   const isMesh = context.options.mesh !== undefined
-  return { ...pooled(routes), ...(isMesh ? { unchecked: uncheckedIn(routes) } : {}) }
+  const placed = yield* placedOf(routes)
+  return { ...pooled(routes), placed, ...(isMesh ? { unchecked: uncheckedIn(routes) } : {}) }
 }
 
-const pooled = (routes: readonly TranslatedRoute[]): RouteChunk => ({
+const pooled = (routes: readonly TranslatedRoute[]): Omit<RouteChunk, 'placed'> => ({
   statuses: routes.map(({ status }) => status),
   destinations: routes.flatMap(({ destinations }) => destinations),
   authz: routes.flatMap(({ authz }) => authz),
   proc: routes.flatMap(({ proc }) => proc),
   wanted: routes.flatMap(({ wanted }) => wanted),
   mesh: routes.flatMap(({ mesh }) => mesh ?? []),
-  placed: placedOf(routes),
   attached: attachedOf(routes),
   users: usersOf(routes),
   heirs: heirsOf(routes),
   relays: routes.flatMap(({ relays }) => relays),
 })
 
-function placedOf(translated: readonly TranslatedRoute[]): RouteChunk['placed'] {
+/** Yields after each place: a route may have thousands, and thousands of matches in each. */
+function* placedOf(translated: readonly TranslatedRoute[]): Work<RouteChunk['placed']> {
   const placed = new Map<string, Map<string, readonly OrderedRoute[]>>()
   /** Lists that were made here, and not by a route. */
   const shared = new Map<readonly OrderedRoute[], OrderedRoute[]>()
   for (const { placements, routes } of translated.flatMap((route) => route.placed))
     for (const { routeConfig, domain } of placements) {
+      yield
       const domains = placed.get(routeConfig) ?? new Map<string, readonly OrderedRoute[]>()
       placed.set(routeConfig, domains)
       const there = domains.get(domain)

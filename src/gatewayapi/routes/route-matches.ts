@@ -5,52 +5,35 @@ import type { PathMatch, RouteMatch, ValueMatch } from '../../ir/route.js'
 import type { HttpRouteRule, HttpRouteSpec } from '../../resources/kinds/http-route.js'
 import { err, ok, type Result } from '../../result.js'
 import type { Work } from '../../turns.js'
-import { type Context, query } from '../world/context.js'
 import { isHeaderName } from '../world/header-modifiers.js'
-import { isPattern, PATTERN_EXPECTED } from './path-patterns.js'
+import { isUsablePattern, PATTERN_EXPECTED } from './path-patterns.js'
 
 type MatchSpec = HttpRouteRule['matches'][number]
-
-/** Whether the regular expression of a path, header or query parameter is usable. */
-type IsUsable = (match: { readonly value: string }) => boolean
-
-const compiles: IsUsable = ({ value }) => isPattern(value)
-
-/** Returns the test for a translation, which compiles the pattern of a match once. */
-export const usablePatterns =
-  (context: Context): IsUsable =>
-  (match) =>
-    query(context, 'pattern', match, () => compiles(match))
 
 /**
  * Compiles the patterns of a route, with a yield after each, so that translateMatch() need not do it at once: one takes
  * a quarter of a millisecond, and a route may have thousands.
  */
-export function* checkPatterns(
-  context: Context,
-  { rules }: Pick<HttpRouteSpec, 'rules'>,
-): Work<void> {
-  const isUsable = usablePatterns(context)
+export function* checkPatterns({ rules }: Pick<HttpRouteSpec, 'rules'>): Work<void> {
   for (const { matches } of rules)
-    for (const { path, headers, queryParams } of matches)
+    for (const { path, headers, queryParams } of matches) {
       for (const match of [path, ...headers, ...queryParams]) {
         if (match.type !== 'RegularExpression') continue
-        isUsable(match)
+        isUsablePattern(match)
         yield
       }
+      yield
+    }
 }
 
 /** Translates a match. The error is a sentence for the status. */
-export function translateMatch(
-  spec: MatchSpec,
-  isUsable: IsUsable = compiles,
-): Result<RouteMatch, string> {
-  const path = translatePath(spec.path, isUsable)
+export function translateMatch(spec: MatchSpec): Result<RouteMatch, string> {
+  const path = translatePath(spec.path)
   if (!path.ok) return path
   const badName = spec.headers.find(({ name }) => !isHeaderName(name))
   if (badName !== undefined) return err(`"${badName.name}" is not a header name`)
   const values = [...spec.headers, ...spec.queryParams]
-  const bad = values.find((match) => match.type === 'RegularExpression' && !isUsable(match))
+  const bad = values.find((match) => match.type === 'RegularExpression' && !isUsablePattern(match))
   if (bad !== undefined) return err(`${bad.name}: ${PATTERN_EXPECTED}`)
   return ok({
     path: path.value,
@@ -62,10 +45,11 @@ export function translateMatch(
   })
 }
 
-function translatePath(path: MatchSpec['path'], isUsable: IsUsable): Result<PathMatch, string> {
+/** A pattern stays the same object, as what is known about it is kept on it. */
+function translatePath(path: MatchSpec['path']): Result<PathMatch, string> {
   const { type, value } = path
   if (type === 'RegularExpression')
-    return isUsable(path) ? ok({ type, value }) : err(`path "${value}": ${PATTERN_EXPECTED}`)
+    return isUsablePattern(path) ? ok(path) : err(`path "${value}": ${PATTERN_EXPECTED}`)
   const problem = pathProblem(value)
   if (problem !== undefined) return err(`path "${value}" ${problem}`)
   if (type === 'Exact') return ok({ type, value })
@@ -83,8 +67,8 @@ function pathProblem(path: string): string | undefined {
  * Returns a match by path alone, in place of one that cannot be translated. It covers every request that the author's
  * match could, so none of them reaches a broader route. undefined: no request that Envoy normalised has such a path.
  */
-export function coveringMatch({ path }: MatchSpec, isUsable: IsUsable): RouteMatch | undefined {
-  const translated = translatePath(path, isUsable)
+export function coveringMatch({ path }: MatchSpec): RouteMatch | undefined {
+  const translated = translatePath(path)
   if (translated.ok) return { path: translated.value, headers: [], queryParams: [] }
   return path.type === 'RegularExpression'
     ? { path: coverOf(path.value), headers: [], queryParams: [] }

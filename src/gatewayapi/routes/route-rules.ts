@@ -5,6 +5,7 @@ import type { Destination } from '../../ir/destination.js'
 import type { ProcEntry } from '../../ir/proc-entry.js'
 import type { Cors } from '../../ir/route.js'
 import type { HttpRouteRule } from '../../resources/kinds/http-route.js'
+import { mapEach, type Work } from '../../turns.js'
 import type { BackendProblem } from '../backends/backends.js'
 import { attachPolicies } from '../policies/attachments.js'
 import type { Mcp } from '../policies/mcp.js'
@@ -13,7 +14,7 @@ import { type Filters, translateFilters } from './filters.js'
 import { extendCorsForMcp } from './mcp-cors.js'
 import { leakProblems, translateMirrors } from './mirrors.js'
 import { brokenPolicies, translateBackends } from './route-backends.js'
-import { coveringMatch, translateMatch, usablePatterns } from './route-matches.js'
+import { coveringMatch, translateMatch } from './route-matches.js'
 import type { OrderedRoute } from './route-order.js'
 import { actionOf, buildRoutes, refusalOf, type RuleInput } from './rule-routes.js'
 import { authzEntry, procEntry } from './table-entries.js'
@@ -50,8 +51,8 @@ const FILTERS = [
   'RequestMirror',
 ] as const
 
-/** Translates a rule. */
-export function translateRule(context: Context, input: RuleInput): TranslatedRule {
+/** Translates a rule, with a yield after each match. */
+export function* translateRule(context: Context, input: RuleInput): Work<TranslatedRule> {
   const { route, rule, index, attachment, presenter } = input
   const { namespace } = route.metadata
   const filters = translateFilters(rule.filters, FILTERS)
@@ -59,8 +60,7 @@ export function translateRule(context: Context, input: RuleInput): TranslatedRul
   const backends = translateBackends(context, namespace, rule, { keepsHost, presenter })
   const copies = translateMirrors(context, namespace, filters.mirrors ?? [], presenter)
   const specs = rule.matches.length > 0 ? rule.matches : [EVERYTHING]
-  const isUsable = usablePatterns(context)
-  const matches = specs.map((spec) => translateMatch(spec, isUsable))
+  const matches = yield* mapEach(specs, translateMatch)
   const problems = [
     ...matches.flatMap((match) => (match.ok ? [] : [match.error])),
     ...filters.problems,
@@ -79,14 +79,13 @@ export function translateRule(context: Context, input: RuleInput): TranslatedRul
   const action = refusal ?? actionOf(input, filters, backends, copies.mirrors)
   const shared = { refusal, action, filters, cors: cors?.cors }
   const isProtective = attachment.policies.some((policy) => policy.isProtective)
-  const routes = matches.flatMap((match, position) => {
+  const built = yield* mapEach(matches.entries(), ([position, match]) => {
     if (match.ok) return buildRoutes(input, shared, match.value, position)
     // Without a route in its place, requests that it protects would match a broader route.
-    const covering = isProtective
-      ? coveringMatch(specs[position] ?? EVERYTHING, isUsable)
-      : undefined
+    const covering = isProtective ? coveringMatch(specs[position] ?? EVERYTHING) : undefined
     return covering === undefined ? [] : buildRoutes(input, shared, covering, position)
   })
+  const routes = built.flat()
   return {
     routes,
     authz: authzEntry(input, routes),

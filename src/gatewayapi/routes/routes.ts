@@ -8,10 +8,11 @@ import type { MeshRoute } from '../../ir/mesh-route.js'
 import type { ProcEntry } from '../../ir/proc-entry.js'
 import type { WantedDocument } from '../../ir/remote-target.js'
 import type { GatewayName, ResourceStatus } from '../../ir/status.js'
-import { guardsOf, tokenPolicies } from '../policies/attachments.js'
+import { atOnce, mapEach, mapWork, type Work } from '../../turns.js'
+import { type Attachment, guardsOf, tokenPolicies } from '../policies/attachments.js'
 import { auditedWebhooks, guardWebhooks } from '../policies/guard-webhooks.js'
 import { statusOf } from '../world/conditions.js'
-import { type Context, query } from '../world/context.js'
+import { type Context, query, queryWork } from '../world/context.js'
 import { gatewayKey, keyOf, uniqueGateways } from '../world/world.js'
 import { decidingInputs, translateMeshRoute } from './mesh-routes.js'
 import { type PlacedRelay, relaysOf } from './relay-hosts.js'
@@ -22,6 +23,7 @@ import { type RouteScope, scopesOf } from './route-scopes.js'
 import { routeStatus, type ScopedRules } from './route-status.js'
 import type { HttpRoute, RuleInput } from './rule-routes.js'
 import { withPathsOfAll } from './table-entries.js'
+import { checkDocuments } from './well-known-routes.js'
 
 /** A translated HTTPRoute. */
 export interface TranslatedRoute {
@@ -59,31 +61,57 @@ export interface PlacedRoutes {
 const DEFAULT_MCP_BODY_BYTES = 1024 * 1024
 const DEFAULT_RATE_LIMIT_BUCKETS = 10_000
 
-/** Translates an HTTPRoute; memoised. */
+/** Name of the query about a route. */
+const ROUTE = 'route'
+
+/** Translates an HTTPRoute in slices; memoised. */
+export const translatedRoute = (context: Context, route: HttpRoute): Work<TranslatedRoute> =>
+  queryWork<TranslatedRoute>(context, ROUTE, route, (own, previous) =>
+    routeWork(own, route, previous),
+  )
+
+/** Like translatedRoute(), at once: for what is asked after all routes were translated. */
 export const translateRoute = (context: Context, route: HttpRoute): TranslatedRoute =>
-  query<TranslatedRoute>(context, 'route', route, (own, previous) => {
-    const parents = translateParents(own, route)
-    const scopes = scopesOf(own, route, parents)
-    const gateways = uniqueGateways(scopes.flatMap((scope) => scope.gateways))
-    const scoped = scopes.map((scope) => ({ scope, inputs: inputsOf(own, route, scope) }))
-    const common = {
-      ...{ key: keyOf(route), route, scopes, gateways },
-      listeners: attachedListeners(parents),
-      relays: relaysOf(scopes),
-    }
-    const translated =
-      own.options.mesh === undefined
-        ? { ...common, ...ownRoute(own, route, parents, scoped) }
-        : { ...common, ...routeOfMesh(own, route, parents, scoped) }
-    const uses = [
-      ...translated.uses,
-      ...scopes.flatMap(({ attachment }) =>
-        tokenPolicies(attachment).flatMap(({ jwt }) => jwt?.uses ?? []),
-      ),
-      ...scopes.flatMap(({ attachment }) => guardsOf(attachment).flatMap((guard) => guard.uses)),
-    ]
-    return settled({ ...translated, uses }, previous)
-  })
+  query<TranslatedRoute>(context, ROUTE, route, (own, previous) =>
+    atOnce(routeWork(own, route, previous)),
+  )
+
+function* routeWork(
+  context: Context,
+  route: HttpRoute,
+  previous: TranslatedRoute | undefined,
+): Work<TranslatedRoute> {
+  const parents = translateParents(context, route)
+  const scopes = scopesOf(context, route, parents)
+  for (const { attachment } of scopes)
+    for (const { jwt } of everyPolicy(attachment))
+      if (jwt?.mcp !== undefined) yield* checkDocuments(jwt.mcp, route.spec)
+  const gateways = uniqueGateways(scopes.flatMap((scope) => scope.gateways))
+  const scoped = scopes.map((scope) => ({ scope, inputs: inputsOf(context, route, scope) }))
+  const common = {
+    ...{ key: keyOf(route), route, scopes, gateways },
+    listeners: attachedListeners(parents),
+    relays: relaysOf(scopes),
+  }
+  const translated =
+    context.options.mesh === undefined
+      ? { ...common, ...(yield* ownRoute(context, route, parents, scoped)) }
+      : { ...common, ...routeOfMesh(context, route, parents, scoped) }
+  const uses = [
+    ...translated.uses,
+    ...scopes.flatMap(({ attachment }) =>
+      tokenPolicies(attachment).flatMap(({ jwt }) => jwt?.uses ?? []),
+    ),
+    ...scopes.flatMap(({ attachment }) => guardsOf(attachment).flatMap((guard) => guard.uses)),
+  ]
+  return yield* settled({ ...translated, uses }, previous)
+}
+
+/** Returns the policies in force and those of mode Audit, also those that another one replaces: statuses name them. */
+const everyPolicy = ({ policies, audit }: Attachment): Attachment['policies'] => [
+  ...policies,
+  ...(audit?.policies ?? []),
+]
 
 type Parts = Omit<TranslatedRoute, 'key' | 'route' | 'scopes' | 'gateways' | 'listeners' | 'relays'>
 
@@ -92,23 +120,22 @@ interface ScopedInputs {
   readonly inputs: readonly RuleInput[]
 }
 
-function ownRoute(
+function* ownRoute(
   context: Context,
   route: HttpRoute,
   parents: readonly TranslatedParent[],
   inputs: readonly ScopedInputs[],
-): Parts {
-  const scoped = inputs.map(({ scope, inputs: of }) => ({
-    scope,
-    rules: of.map((input) => translateRule(context, input)),
-  }))
+): Work<Parts> {
+  const scoped = yield* mapWork(inputs, function* ({ scope, inputs: of }) {
+    return { scope, rules: yield* mapWork(of, (input) => translateRule(context, input)) }
+  })
   const rules = scoped.flatMap((each) => each.rules)
   return {
     placed: scoped.map((each) => ({
       placements: each.scope.placements,
       routes: each.rules.flatMap(({ routes }) => routes),
     })),
-    ...inForce(context, scoped),
+    ...(yield* inForce(context, scoped)),
     uses: [...new Set(rules.flatMap(({ uses }) => uses))],
     corsAdded: [...new Set(rules.flatMap(({ corsAdded }) => corsAdded))],
     status: routeStatus(route, parents, scoped),
@@ -161,22 +188,28 @@ function inputsOf(
 }
 
 /** Reuses the previous objects of equal parts: a change of a policy changes few of them. */
-function settled(now: TranslatedRoute, previous: TranslatedRoute | undefined): TranslatedRoute {
+function* settled(
+  now: TranslatedRoute,
+  previous: TranslatedRoute | undefined,
+): Work<TranslatedRoute> {
   if (previous === undefined) return now
   return {
     ...now,
-    placed: now.placed.map(({ placements, routes }, index) => ({
-      placements,
-      routes: sameWhereEqual(previous.placed[index]?.routes ?? [], routes),
-    })),
-    authz: sameWhereEqual(previous.authz, now.authz),
-    proc: sameWhereEqual(previous.proc, now.proc),
+    placed: yield* mapWork(now.placed.entries(), function* ([index, { placements, routes }]) {
+      const before = previous.placed[index]?.routes ?? []
+      return { placements, routes: yield* sameWhereEqual(before, routes) }
+    }),
+    authz: yield* sameWhereEqual(previous.authz, now.authz),
+    proc: yield* sameWhereEqual(previous.proc, now.proc),
     status: isDeepStrictEqual(previous.status, now.status) ? previous.status : now.status,
   }
 }
 
-const sameWhereEqual = <Part>(before: readonly Part[], now: readonly Part[]): readonly Part[] =>
-  now.map((part, index) => {
+const sameWhereEqual = <Part>(
+  before: readonly Part[],
+  now: readonly Part[],
+): Work<readonly Part[]> =>
+  mapEach(now.entries(), ([index, part]) => {
     const known = before[index]
     return known !== undefined && isDeepStrictEqual(known, part) ? known : part
   })
@@ -184,14 +217,15 @@ const sameWhereEqual = <Part>(before: readonly Part[], now: readonly Part[]): re
 type InForce = Pick<TranslatedRoute, 'authz' | 'proc' | 'destinations' | 'wanted'>
 
 /** Collects clusters, table entries and wanted documents; none for a route that is not attached to a Gateway. */
-function inForce(context: Context, scoped: readonly ScopedRules[]): InForce {
+function* inForce(context: Context, scoped: readonly ScopedRules[]): Work<InForce> {
   if (scoped.every(({ scope }) => scope.gateways.length === 0))
     return { authz: [], proc: [], destinations: [], wanted: [] }
   const all = scoped.flatMap(({ rules }) => rules)
+  const authz = yield* mapEach(scoped, ({ scope, rules }) =>
+    limitedTo(context, scope, withPathsOfAll(rules.flatMap((rule) => rule.authz))),
+  )
   return {
-    authz: scoped.flatMap(({ scope, rules }) =>
-      limitedTo(context, scope, withPathsOfAll(rules.flatMap(({ authz }) => authz))),
-    ),
+    authz: authz.flat(),
     proc: scoped.flatMap(({ scope, rules }) =>
       limitedTo(
         context,

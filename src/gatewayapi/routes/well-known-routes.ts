@@ -1,7 +1,7 @@
 // Separates the paths of a route with mcp that ext_proc answers from the protected ones: requests below a well-known
 // path never reach the backend or the token check (decision 12b).
 
-import { memo } from '../../incremental/memo.js'
+import { memoWork } from '../../incremental/memo.js'
 import type { McpPaths } from '../../ir/proc-entry.js'
 import type { PathMatch, RouteMatch } from '../../ir/route.js'
 import {
@@ -13,8 +13,9 @@ import {
   WELL_KNOWN_ROOTS,
 } from '../../oauth/paths.js'
 import type { HttpRouteSpec } from '../../resources/kinds/http-route.js'
+import { atOnce, type Work } from '../../turns.js'
 import type { Mcp } from '../policies/mcp.js'
-import { patternCovers } from './path-patterns.js'
+import { patternCovers, patternMatches } from './path-patterns.js'
 
 /** Whether the path is a well-known root or below one, by segments; never true of a pattern. */
 export const isWellKnown = ({ type, value }: PathMatch): boolean =>
@@ -41,7 +42,7 @@ export function coveredDocuments(
     ...(relay === undefined ? [] : [relayPath(mcpPath, 'token')]),
   ]
   return [...documents, ...endpoints]
-    .filter((document) => patternCovers(path.value, document))
+    .filter((document) => patternCovers(path, document))
     .map((value) => ({ ...match, path: { type: 'Exact', value } }))
 }
 
@@ -49,14 +50,15 @@ export function coveredDocuments(
 export const isMatched = (route: HttpRouteSpec, wanted: string): boolean =>
   route.rules.some(({ matches }) => matches.some(({ path }) => coversPath(path, wanted)))
 
-function coversPath({ type, value }: PathMatch, wanted: string): boolean {
+function coversPath(path: PathMatch, wanted: string): boolean {
+  const { type, value } = path
   switch (type) {
     case 'Exact':
       return value === wanted
     case 'PathPrefix':
       return `${wanted}/`.startsWith(value.endsWith('/') ? value : `${value}/`)
     case 'RegularExpression':
-      return patternCovers(value, wanted)
+      return patternCovers(path, wanted)
   }
 }
 
@@ -106,28 +108,80 @@ export const rootName = (root: string): string => root.slice(root.lastIndexOf('/
  */
 export function mcpPathsOf(mcp: Mcp, route: HttpRouteSpec): McpPaths {
   if (mcp.resource !== undefined) return { mcpPath: mcp.resource.path, origin: mcp.resource.origin }
-  return { mcpPath: ownMcpPath(route) }
+  return { mcpPath: atOnce(ownMcpPath(route)) }
+}
+
+/**
+ * Finds out in slices what steps about the route's documents ask later: with thousands of paths and patterns, each such
+ * step would take a tenth of a second.
+ */
+export function* checkDocuments(mcp: Mcp, route: HttpRouteSpec): Work<void> {
+  if (mcp.resource === undefined) yield* ownMcpPath(route)
+  const asked = askedPaths(mcp, mcpPathsOf(mcp, route))
+  for (const { matches } of route.rules)
+    for (const { path } of matches)
+      if (path.type === 'RegularExpression')
+        for (const document of asked) {
+          patternCovers(path, document)
+          yield
+        }
+}
+
+/** Returns the paths that some step compares with the patterns of a route. */
+function askedPaths(mcp: Mcp, paths: McpPaths): readonly string[] {
+  const { mcpPath } = paths
+  const { resourceMetadata, ofServer } = documentPaths(mcp, paths)
+  const roots = [mcpPath, mcpPath.replace(/\/$/, '')].flatMap((path) =>
+    WELL_KNOWN_ROOTS.map((root) => `${root}${path}`),
+  )
+  const resource = mcp.resource === undefined ? [] : [mcpPath || '/']
+  return [
+    ...new Set([
+      ...[...roots, resourceMetadata, ...ofServer, registrationPath(mcpPath)],
+      ...[...resource, ...PAGES.map((page) => relayPath(mcpPath, page))],
+    ]),
+  ]
 }
 
 /** Kept on the route, as every rule and every pattern of it asks. */
-const ownMcpPath = memo((route: HttpRouteSpec): string => {
+const ownMcpPath = memoWork(function* (route: HttpRouteSpec): Work<string> {
   const paths = route.rules.flatMap(({ matches }) => matches.map(({ path }) => path))
   const plain = paths.filter(({ type }) => type !== 'RegularExpression')
   const own = plain
     .map(({ value }) => value.replace(/\/$/, ''))
     .filter((path) => !isBelowWellKnown(path))
   const documentsOf = (path: string) => [resourceMetadataPath(path), registrationPath(path)]
-  const wanted = own.flatMap(documentsOf)
+  const wanted = new Set(own.flatMap(documentsOf))
   // Pattern by pattern: only the last few hundred patterns stay compiled.
-  const byPatterns = new Set(
-    paths
-      .filter(({ type }) => type === 'RegularExpression')
-      .flatMap((path) => wanted.filter((document) => coversPath(path, document))),
-  )
-  const isServed = (document: string): boolean =>
-    byPatterns.has(document) || plain.some((path) => coversPath(path, document))
-  return own.find((path) => documentsOf(path).every(isServed)) ?? own[0] ?? ''
+  const served = new Set<string>()
+  for (const path of paths)
+    if (path.type === 'RegularExpression')
+      for (const document of wanted) {
+        if (!served.has(document) && patternMatches(path, document)) served.add(document)
+        yield
+      }
+  const isServed = servedBy(plain)
+  for (const path of own) {
+    if (documentsOf(path).every((document) => served.has(document) || isServed(document)))
+      return path
+    yield
+  }
+  return own[0] ?? ''
 })
+
+/** Returns what coversPath() says of one of these paths, which have no patterns, without a look at each. */
+function servedBy(plain: readonly PathMatch[]): (wanted: string) => boolean {
+  const valuesOf = (wanted: PathMatch['type']) =>
+    plain.flatMap(({ type, value }) => (type === wanted ? [value] : []))
+  const exact = new Set(valuesOf('Exact'))
+  const prefixes = new Set(valuesOf('PathPrefix').map((value) => value.replace(/\/$/, '')))
+  return (wanted) => {
+    if (exact.has(wanted) || prefixes.has(wanted)) return true
+    for (let end = wanted.indexOf('/'); end >= 0; end = wanted.indexOf('/', end + 1))
+      if (prefixes.has(wanted.slice(0, end))) return true
+    return false
+  }
+}
 
 /** Whether the path is below /.well-known/ (RFC 8615). */
 const isBelowWellKnown = (path: string): boolean => `${path}/`.startsWith('/.well-known/')

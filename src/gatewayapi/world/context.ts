@@ -67,8 +67,8 @@ export const queryWork = <Value>(
   context: Context,
   name: string,
   subject: unknown,
-  compute: (context: Context) => Work<Value>,
+  compute: (context: Context, previous: Value | undefined) => Work<Value>,
 ): Work<Value> =>
-  context.reader.queryWork<Value>(name, subject, (reader) =>
-    compute({ reader, options: context.options }),
+  context.reader.queryWork<Value>(name, subject, (reader, previous) =>
+    compute({ reader, options: context.options }, previous),
   )
