@@ -66,7 +66,11 @@ export class JsonReader {
   private from = 0
   private decoded: string | undefined
 
-  constructor(private readonly text: string) {}
+  /** maxValues: the number of values that may be kept. */
+  constructor(
+    private readonly text: string,
+    private readonly maxValues = MAX_VALUES,
+  ) {}
 
   /**
    * Does about this much work. undefined: the end has not been reached.
@@ -272,7 +276,7 @@ export class JsonReader {
     this.work += VALUE_WORK
     this.values += 1
     this.kept += 1
-    if (this.kept > MAX_VALUES) throw new Malformed('it holds too many values')
+    if (this.kept > this.maxValues) throw new Malformed('it holds too many values')
     this.state = 'after value'
     const open = this.open.at(-1)
     if (open === undefined) this.root = node

@@ -5,7 +5,7 @@ import { err, ok, type Result } from '../result.js'
 import { joinTexts, nextTurn, type Pace, type Work } from '../turns.js'
 import { decodeUtf8, decodeUtf8InTurns } from '../utf8.js'
 import type { JsonNode, JsonProblem, Span } from './json-node.js'
-import { JsonReader, Malformed } from './json-reader.js'
+import { JsonReader, Malformed, MAX_VALUES } from './json-reader.js'
 
 /** Places are UTF-16 offsets into the text: start inclusive, end exclusive, quotes included. */
 export interface JsonText {
@@ -34,8 +34,9 @@ export const SLICE = 128 * 1024
 export async function readJsonInSlices(
   bytes: Uint8Array,
   pause = nextTurn,
+  maxValues = MAX_VALUES,
 ): Promise<Result<JsonText, JsonProblem>> {
-  return inSlices(readJsonInTurns(bytes), pause)
+  return inSlices(readJsonInTurns(bytes, maxValues), pause)
 }
 
 /** Reads a text in slices, with a pause between them. */
@@ -55,14 +56,20 @@ async function inSlices<T>(work: Work<T>, pause: () => Promise<void>): Promise<T
 }
 
 /** Reads the same in slices, as part of other Work. */
-export function* readJsonInTurns(bytes: Uint8Array): Work<Result<JsonText, JsonProblem>> {
+export function* readJsonInTurns(
+  bytes: Uint8Array,
+  maxValues = MAX_VALUES,
+): Work<Result<JsonText, JsonProblem>> {
   const text = yield* decodeUtf8InTurns(bytes)
-  return text === undefined ? err('not UTF-8') : yield* readJsonTextInTurns(text)
+  return text === undefined ? err('not UTF-8') : yield* readJsonTextInTurns(text, maxValues)
 }
 
 /** Reads a text as cooperative work. */
-export function* readJsonTextInTurns(text: string): Work<Result<JsonText, JsonProblem>> {
-  const reader = new JsonReader(text)
+export function* readJsonTextInTurns(
+  text: string,
+  maxValues = MAX_VALUES,
+): Work<Result<JsonText, JsonProblem>> {
+  const reader = new JsonReader(text, maxValues)
   for (;;) {
     const result = read(reader, text, SLICE)
     if (result !== undefined) return result

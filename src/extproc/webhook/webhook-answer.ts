@@ -2,6 +2,7 @@
 
 import type { Phase } from '../../ir/proc-entry.js'
 import type { JsonNode } from '../../json/json-node.js'
+import { MAX_VALUES } from '../../json/json-reader.js'
 import {
   type JsonText,
   readJson,
@@ -49,7 +50,10 @@ export async function readVerdict(
   shown: readonly Shown[],
 ): Promise<Result<Verdict, string>> {
   // An answer with two members of one name is rejected, because readers may pick either.
-  const read = answer.length <= SHORT ? readJson(answer) : await readJsonInSlices(answer)
+  const read =
+    answer.length <= SHORT
+      ? readJson(answer)
+      : await readJsonInSlices(answer, nextTurn, mostValues(shown))
   if (!read.ok) return err(`the answer cannot be read: ${read.error}`)
   const { root } = read.value
   if (root.type !== 'object') return err('the answer is not a JSON object')
@@ -74,6 +78,12 @@ export async function readVerdict(
     ? ok({ type: 'modify', contents: contents.value, ...passing.value, ...explained })
     : contents
 }
+
+/** Values for each entry of an answer: a choice, its message, its role and its content, and as many members of the webhook's own. */
+const VALUES_PER_ENTRY = 8
+
+/** A webhook may change every entry that it was shown. */
+const mostValues = (shown: readonly Shown[]): number => MAX_VALUES + VALUES_PER_ENTRY * shown.length
 
 /** Answers of at most this many bytes are read without a pause. */
 const SHORT = 16 * 1024
