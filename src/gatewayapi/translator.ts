@@ -19,7 +19,8 @@ import type { Resources } from '../resources/kinds/resources.js'
 import { atOnce, type Work } from '../turns.js'
 import { ownServiceAddresses, ownServiceHost } from './backends/address-rules.js'
 import { type TranslatedGateway, translateGateway } from './listeners/gateways.js'
-import { checkExpressions } from './policies/policies.js'
+import { describeKeySets } from './policies/key-sets.js'
+import { checkPolicies } from './policies/policies.js'
 import { buildGateways, certificatesOf } from './routes/ir-listeners.js'
 import { createPlacements, type Placements } from './routes/placements.js'
 import { createRelayCookies, type RelayCookies } from './routes/relay-cookies.js'
@@ -73,6 +74,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
     memo: keyed,
     relayCookies: createRelayCookies(keyed),
     policies: [],
+    remote: new Map(),
     lists: createLists(),
     placements: createPlacements(),
     routeChunks: createChunker(keyOf),
@@ -89,6 +91,8 @@ export function createTranslator(options: TranslatorOptions): Translator {
     const relayKeys = new Map(own && [[OWN_RELAY_KEYS, own]])
     built = yield* buildWorld(resources, { remote, names, relayKeys }, built)
     const reader = yield* queries.begin(built.world, built.changed)
+    yield* describeKeySets(kept.remote, remote)
+    kept.remote = remote
     const translation = yield* translateAll({ reader, options }, kept, resources)
     kept.memo.endRevision()
     return translation
@@ -102,8 +106,10 @@ const NO_NAMES: NameState = new Map()
 interface Kept {
   readonly memo: KeyedMemo
   readonly relayCookies: RelayCookies
-  /** The policies whose expressions were checked. */
+  /** The policies that were checked. */
   policies: Resources['proxyPolicies']
+  /** The documents whose keys were described. */
+  remote: RemoteState
   readonly lists: ReturnType<typeof createLists>
   readonly placements: Placements
   readonly routeChunks: Chunker<Resources['httpRoutes'][number]>
@@ -120,7 +126,7 @@ const createLists = () => ({
 })
 
 function* translateAll(context: Context, kept: Kept, resources: Resources): Work<Translation> {
-  yield* checkExpressions(context, differences(kept.policies, resources.proxyPolicies).added)
+  yield* checkPolicies(context, differences(kept.policies, resources.proxyPolicies).added)
   kept.policies = resources.proxyPolicies
   const gateways = resources.gateways
     .flatMap((gateway) => ownGateway(context, keyOf(gateway)))

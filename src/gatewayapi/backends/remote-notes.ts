@@ -1,6 +1,7 @@
 // Status messages about fetched documents: why one is missing, how old it is, which keys cannot be used
 // (decisions 1, 2, 10).
 
+import { memo } from '../../incremental/memo.js'
 import type { JsonObject } from '../../ir/json.js'
 import type { RemoteDocument } from '../../ir/remote-target.js'
 import { describeKeySet } from '../../oauth/key-set.js'
@@ -24,11 +25,14 @@ export const ageNotes = (
         `The ${what} ${url} is the one of ${new Date(fetchedAt ?? 0).toISOString()}, it cannot be refreshed: ${error}`,
       ]
 
+/** Like describeKeySet(), kept on the set, as looking through one takes milliseconds. */
+export const describedKeySet = memo(describeKeySet)
+
 const MOST_NAMED = 5
 
 /** name: "jwks.inline", or the URL. */
 export function keyNotes(name: string, jwks: JsonObject): readonly string[] {
-  const { usable, skipped } = describeKeySet(jwks)
+  const { usable, skipped } = describedKeySet(jwks)
   const named = skipped.slice(0, MOST_NAMED).map(({ kid, reason }) => `${kidText(kid)}: ${reason}`)
   const more = skipped.length > MOST_NAMED ? [`${skipped.length - MOST_NAMED} more`] : []
   return [

@@ -10,6 +10,7 @@ import { keyOf } from '../world/world.js'
 import { type AuthorizationSpec, type CheckedRules, checkRules } from './authorization.js'
 import { type CheckedValues, checkValues } from './checked-values.js'
 import { type TranslatedJwt, translateJwt } from './jwt-authentication.js'
+import { readInlineKeySets } from './key-sets.js'
 import { type PromptGuard, translatePromptGuard } from './prompt-guard.js'
 import { rateLimitProblems } from './rate-limit.js'
 import { transformationProblems } from './transformation.js'
@@ -45,10 +46,11 @@ export const policyIdentity = ({ policy: { metadata } }: TranslatedPolicy): Poli
 const RULES = 'rules'
 const VALUES = 'values'
 
-/** Checks the expressions of policies in slices, one policy at a time, so that translatePolicy() need not do it at once. */
-export function* checkExpressions(context: Context, policies: readonly ProxyPolicy[]): Work<void> {
+/** Checks expressions and key sets of policies in slices, so that translatePolicy() need not do it at once. */
+export function* checkPolicies(context: Context, policies: readonly ProxyPolicy[]): Work<void> {
   for (const policy of policies) {
-    const { authorization } = policy.spec.traffic ?? {}
+    const { authorization, jwtAuthentication } = policy.spec.traffic ?? {}
+    if (jwtAuthentication !== undefined) yield* readInlineKeySets(jwtAuthentication)
     if (authorization !== undefined)
       yield* queryWork(context, RULES, policy, () => checkRules(authorization))
     yield* queryWork(context, VALUES, policy, () => checkValues(policy.spec))
