@@ -248,9 +248,10 @@ export function createMetrics(heldBytes = (): number => 0, heldBytesLimit = 0): 
   const guardrails = createGuardrailMetrics(registers, budgets)
   budgets.register(registry)
   const models = new MergedModels()
-  const withOthers = async (others: readonly MetricsJson[]) =>
-    models.bounded([await registry.getMetricsAsJSON(), ...others])
-  const sum = async (others: readonly MetricsJson[]) => runInTurns(sumOf(await withOthers(others)))
+  const sum = async (others: readonly MetricsJson[]) => {
+    const all = [await registry.getMetricsAsJSON(), ...others]
+    return runInTurns(sumOf(await runInTurns(models.bounded(all))))
+  }
   return {
     ...createXdsMetrics(registers),
     ...createArrowMetrics(registers),

@@ -4,9 +4,11 @@ import { AggregatorRegistry, Counter, Gauge, Histogram, Registry } from 'prom-cl
 import { expect, test } from 'vitest'
 import { CheckCounts } from '../../src/admin/check-counts.js'
 import { type MetricsJson, type PlainMetric, sumOf } from '../../src/admin/merged-metrics.js'
+import { MergedModels } from '../../src/admin/merged-models.js'
 import { createMetrics } from '../../src/admin/metrics.js'
 import { metricsText } from '../../src/admin/metrics-text.js'
-import { atOnce, type Work } from '../../src/turns.js'
+import { TOKENS_METRIC } from '../../src/admin/token-counts.js'
+import { atOnce, SLICE_UNITS, type Work } from '../../src/turns.js'
 import { countTurns } from '../support/count-turns.js'
 
 const ROUTES = 10_000
@@ -117,4 +119,30 @@ test('other work gets its turns while the metrics of thousands of routes are rea
   const { turns, result } = await countTurns(() => metrics.text())
   expect(result).toContain('gatehouse_checks_total{route="default/9999"')
   expect(turns).toBeGreaterThan(3)
+})
+
+test('the models of thousands of routes are bounded in slices', () => {
+  const routes = [...Array(ROUTES).keys()].map(String)
+  let read = 0
+  const part = (model: string): MetricsJson => [
+    {
+      ...{ name: TOKENS_METRIC, help: 'tokens', type: 'counter', aggregator: 'sum' },
+      values: routes.map((route) => ({
+        value: 1,
+        get labels() {
+          read += 1
+          return { route, model }
+        },
+      })),
+    },
+  ]
+  const work = new MergedModels().bounded([part('a'), part('b')])
+  let most = 0
+  for (let before = 0, step = work.next(); ; before = read, step = work.next()) {
+    most = Math.max(most, read - before)
+    if (step.done === true) break
+  }
+  // Each series is looked at when models are collected, and when others are folded.
+  expect(read).toBe(2 * 2 * ROUTES)
+  expect(most).toBeLessThanOrEqual(SLICE_UNITS)
 })
