@@ -45,6 +45,12 @@ const SHARED_CACHES: Readonly<Record<string, string>> = {
   'cel/patterns.ts':
     'compiled patterns by their text, of which as many are kept as MAX_REMEMBERED says',
   'cel/rule.ts': 'compiled rules by their text, while one of them is in use',
+  'gatewayapi/backends/remote-notes.ts':
+    'what a key set holds, kept on it for the policies that name it',
+  'gatewayapi/policies/key-sets.ts':
+    'an inline key set, kept on its part of the policy until that is translated',
+  'gatewayapi/routes/path-patterns.ts':
+    'what is known of a pattern, kept on its match, of which as many answers are kept as MOST_ANSWERS says',
   'gatewayapi/routes/well-known-routes.ts': 'the path of the MCP server of a route, kept on it',
   'incremental/chunked-list.ts':
     'chunks, which must be the same objects for the translation, the hashes and the streams',
