@@ -13,6 +13,7 @@ import type { Settings } from '../settings.js'
 import { runInTurns } from '../turns.js'
 import { KeySetQuestions } from '../workers/key-set-questions.js'
 import type { FromWorker, HandedListener, ToWorker, WorkerStart } from '../workers/messages.js'
+import { ToldMetrics } from '../workers/metrics-parts.js'
 import { PermitLines } from '../workers/permit-lines.js'
 import { createRelayedService, type RelayedService } from '../workers/relayed-service.js'
 import { COUNTERS_FD, openCounters } from '../workers/shared-counters.js'
@@ -59,6 +60,7 @@ class RunningWorker implements Worker {
   /** Creates the services, once telemetry has been started. */
   readonly #services: () => readonly GrpcService[]
   readonly #metrics: ReturnType<typeof createMetrics>
+  readonly #told = new ToldMetrics(() => this.#metrics.json())
   readonly #lines: PermitLines
   readonly #exports: Exports
   readonly #changes: TableQueue
@@ -150,7 +152,7 @@ class RunningWorker implements Worker {
       case 'ping':
         return post({ type: 'pong' })
       case 'metrics':
-        return void this.#tellMetrics(message.call)
+        return void this.#tellMetrics(message.call, message.part)
       case 'decisions':
         return post({ type: 'decisions', call: message.call, lines: this.#exports.recent.lines() })
       case 'refetched':
@@ -194,8 +196,9 @@ class RunningWorker implements Worker {
     serving.accept(socket)
   }
 
-  async #tellMetrics(call: number): Promise<void> {
-    this.#deps.post({ type: 'metrics', call, metrics: await this.#metrics.json() })
+  async #tellMetrics(call: number, part: number): Promise<void> {
+    const message = await this.#told.part(call, part)
+    if (message !== undefined) this.#deps.post(message)
   }
 
   async #drain(timeoutMs: number): Promise<void> {

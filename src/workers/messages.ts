@@ -146,7 +146,8 @@ export type ToWorker =
   | { readonly type: 'serving'; readonly serving: boolean }
   | { readonly type: 'drain'; readonly timeoutMs: number }
   | { readonly type: 'ping' }
-  | { readonly type: 'metrics'; readonly call: number }
+  /** Requests a part of the metrics; part 0 reads them. */
+  | { readonly type: 'metrics'; readonly call: number; readonly part: number }
   /** Requests the latest lines of the decision log. */
   | { readonly type: 'decisions'; readonly call: number }
   | { readonly type: 'refetched'; readonly call: number; readonly keySet: RefetchedKeySet }
@@ -166,7 +167,13 @@ export type FromWorker =
   /** A connection passed to the worker has ended. */
   | { readonly type: 'closed'; readonly listener: number }
   | { readonly type: 'pong' }
-  | { readonly type: 'metrics'; readonly call: number; readonly metrics: readonly object[] }
+  /** The requested part of the metrics. */
+  | {
+      readonly type: 'metrics'
+      readonly call: number
+      readonly metrics: readonly object[]
+      readonly isLast: boolean
+    }
   | {
       readonly type: 'decisions'
       readonly call: number

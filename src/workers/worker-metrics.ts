@@ -2,15 +2,20 @@
 
 import { countersOf, type MetricsJson, sumOf, withoutRoutes } from '../admin/merged-metrics.js'
 import { runInTurns } from '../turns.js'
+import { joinedParts, type MetricsPart } from './metrics-parts.js'
 import { type AskedPlace, WorkerQuestion } from './worker-question.js'
 
 /** The metrics of all workers. */
 export class WorkerMetrics {
+  readonly #places: readonly AskedPlace[]
   readonly #question: WorkerQuestion<MetricsJson>
+  /** The parts of each worker's answers that have come, by call. */
+  readonly #partial = new Map<number, Map<number, MetricsJson[]>>()
   #ended: readonly MetricsJson[] = []
 
   constructor(places: readonly AskedPlace[]) {
-    this.#question = new WorkerQuestion(places, (call) => ({ type: 'metrics', call }))
+    this.#places = places
+    this.#question = new WorkerQuestion(places, (call) => ({ type: 'metrics', call, part: 0 }))
   }
 
   async collect(): Promise<readonly MetricsJson[]> {
@@ -28,12 +33,25 @@ export class WorkerMetrics {
     if (this.#ended === ended) this.#ended = [sum]
   }
 
-  receive(worker: number, call: number, metrics: MetricsJson): void {
-    this.#question.receive(worker, call, metrics)
+  /** Takes a part of an answer, and asks for the next one. */
+  receive(worker: number, { call, metrics, isLast }: Omit<MetricsPart, 'type'>): void {
+    const calls = this.#partial.get(worker) ?? new Map<number, MetricsJson[]>()
+    this.#partial.set(worker, calls)
+    const parts = calls.get(call) ?? []
+    parts.push(metrics)
+    if (isLast) {
+      calls.delete(call)
+      this.#question.receive(worker, call, joinedParts(parts))
+      return
+    }
+    calls.set(call, parts)
+    const place = this.#places.find(({ number }) => number === worker)
+    place?.post({ type: 'metrics', call, part: parts.length })
   }
 
   /** Keeps the counters of a worker that has ended. */
   keep(worker: number): void {
+    this.#partial.delete(worker)
     const { answers } = this.#question
     const last = answers.get(worker)
     if (last === undefined) return

@@ -234,7 +234,7 @@ export class WorkerPool {
       case 'taken':
         return this.#settle()
       case 'metrics':
-        return this.#metrics.receive(worker, message.call, message.metrics)
+        return this.#metrics.receive(worker, message)
       case 'decisions':
         return this.decisions.receive(worker, message.call, message.lines)
       case 'admit':

@@ -1,8 +1,10 @@
 // What the main process keeps of its workers' metrics: the counters of ended workers, without routes that are gone.
 
 import { expect, test } from 'vitest'
+import type { MetricsJson, PlainMetric } from '../../src/admin/merged-metrics.js'
 import { createMetrics } from '../../src/admin/metrics.js'
 import type { ToWorker } from '../../src/workers/messages.js'
+import { ToldMetrics } from '../../src/workers/metrics-parts.js'
 import { WorkerMetrics } from '../../src/workers/worker-metrics.js'
 import type { AskedPlace } from '../../src/workers/worker-question.js'
 
@@ -11,22 +13,35 @@ interface Worker extends AskedPlace {
   readonly metrics: ReturnType<typeof createMetrics>
 }
 
-/** Workers, each with a check of every route. */
+const seriesIn = (metrics: MetricsJson): number =>
+  (metrics as readonly PlainMetric[]).reduce((sum, { values }) => sum + values.length, 0)
+
+/** Workers, each with a check of every route. sizes: gets the number of series in each message. */
 function someWorkers(
   count: number,
   routes: readonly string[],
-): { readonly workers: readonly Worker[]; readonly all: WorkerMetrics } {
+): {
+  readonly workers: readonly Worker[]
+  readonly all: WorkerMetrics
+  readonly sizes: readonly number[]
+} {
+  const sizes: number[] = []
   const workers = Array.from({ length: count }, (_, index): Worker => {
     const number = index + 1
     const metrics = createMetrics()
+    const told = new ToldMetrics(() => metrics.json())
     for (const route of routes) metrics.checks.observe(route, 'allow', 'allowed', 0.001)
     const post = async (message: ToWorker): Promise<void> => {
-      if (message.type === 'metrics') all.receive(number, message.call, await metrics.json())
+      if (message.type !== 'metrics') return
+      const part = await told.part(message.call, message.part)
+      if (part === undefined) return
+      sizes.push(seriesIn(part.metrics))
+      all.receive(number, part)
     }
     return { number, isReady: true, metrics, post: (message) => void post(message) }
   })
   const all = new WorkerMetrics(workers)
-  return { workers, all }
+  return { workers, all, sizes }
 }
 
 const countsOf = async (all: WorkerMetrics): Promise<readonly string[] | null> =>
@@ -64,4 +79,16 @@ test('a worker that ends while the counters of ended ones are summed counts once
   expect(await createMetrics().text(await all.collect())).toContain(
     `gatehouse_check_duration_seconds_count ${String(3 * routes.length)}`,
   )
+})
+
+test('the metrics of thousands of routes come in parts, for readers at the same time too', async () => {
+  const routes = Array.from({ length: 5_000 }, (_, index) => `default/${String(index)}`)
+  const { all, sizes } = someWorkers(2, routes)
+  const [first, second] = await Promise.all([all.collect(), all.collect()])
+  expect(Math.max(...sizes)).toBeLessThanOrEqual(2_000)
+  for (const parts of [first, second]) {
+    expect(parts).toHaveLength(2)
+    const text = await createMetrics().text(parts)
+    expect(text.match(/^gatehouse_checks_total\{.* 2$/gm)).toHaveLength(routes.length)
+  }
 })
