@@ -152,6 +152,7 @@ export class Connection {
   #drained(): void {
     if (this.#drain !== 'noticed') return
     this.#drain = 'drained'
+    this.#streams.drain()
     this.#outbound.goAway(this.#streams.lastId, ErrorCode.NO_ERROR)
     this.#closeIfDrained()
   }
@@ -246,7 +247,7 @@ export class Connection {
   }
 
   #onBlock(block: HeaderBlock | undefined): void {
-    if (block !== undefined) this.#streams.open(block, this.#drain === 'drained')
+    if (block !== undefined) this.#streams.open(block)
   }
 
   /** Handles SETTINGS (section 6.5). */

@@ -36,6 +36,8 @@ export class Streams implements StreamOwner {
   #newest: Stream | undefined
   readonly #closedEarly = new Set<number>()
   #lastId = 0
+  /** Whether GOAWAY has named #lastId: what the peer sends on streams above it is ignored (section 6.8). */
+  #isDrained = false
   #lastList: readonly HeaderField[] | undefined
   #lastHead: RequestHead | undefined
   #lastHeadBytes = 0
@@ -68,8 +70,13 @@ export class Streams implements StreamOwner {
     this.#onClosed()
   }
 
-  /** Handles a header block: a new request, or the trailers of one. refuses: new requests are ignored. */
-  open(block: HeaderBlock, refuses: boolean): void {
+  /** Ignores all streams above the last one, because the peer may retry them on another connection (section 6.8). */
+  drain(): void {
+    this.#isDrained = true
+  }
+
+  /** Handles a header block: a new request, or the trailers of one. */
+  open(block: HeaderBlock): void {
     const stream = this.#find(block.streamId)
     if (stream !== undefined) return this.#trailers(stream, block)
     const { streamId: id } = block
@@ -78,8 +85,7 @@ export class Streams implements StreamOwner {
       if (this.#closedEarly.has(id)) return
       throw new ConnectionError(ErrorCode.STREAM_CLOSED, 'HEADERS on a closed stream')
     }
-    // Above the last stream that GOAWAY named: the peer may retry it on another connection (section 6.8).
-    if (refuses) return
+    if (this.#isDrained) return
     this.#lastId = id
     const head = this.#head(block.list)
     // Stream limits (section 5.1.2).
@@ -94,8 +100,7 @@ export class Streams implements StreamOwner {
     const stream = this.#find(id)
     if (stream !== undefined && !stream.hasRequest)
       return stream.receive(content, length, endStream)
-    this.#expectNotIdle(id)
-    if (this.#closedEarly.has(id)) return
+    if (this.#isIgnored(id) || this.#closedEarly.has(id)) return
     // Section 6.1: "the recipient MUST respond with a stream error of type STREAM_CLOSED".
     if (stream !== undefined) stream.fail(ErrorCode.STREAM_CLOSED)
     else this.#refuse(id, ErrorCode.STREAM_CLOSED)
@@ -103,8 +108,7 @@ export class Streams implements StreamOwner {
 
   /** Handles RST_STREAM (section 6.4). */
   cancel(id: number): void {
-    this.#expectNotIdle(id)
-    this.#find(id)?.cancel()
+    if (!this.#isIgnored(id)) this.#find(id)?.cancel()
   }
 
   /** Handles PRIORITY (section 6.3): validated, otherwise ignored. */
@@ -116,7 +120,7 @@ export class Streams implements StreamOwner {
 
   /** Handles WINDOW_UPDATE (section 6.9). */
   growWindow(id: number, increment: number): void {
-    this.#expectNotIdle(id)
+    if (this.#isIgnored(id)) return
     const stream = this.#find(id)
     if (increment === 0) stream?.fail(ErrorCode.PROTOCOL_ERROR)
     else stream?.growWindow(increment)
@@ -201,9 +205,11 @@ export class Streams implements StreamOwner {
     }
   }
 
-  /** An idle stream may receive only HEADERS and PRIORITY (section 5.1). @throws {ConnectionError} */
-  #expectNotIdle(id: number): void {
-    if (id > this.#lastId || id % 2 === 0)
+  /** Whether GOAWAY told the peer that its stream is ignored. Throws if it is idle (section 5.1). @throws {ConnectionError} */
+  #isIgnored(id: number): boolean {
+    const isAbove = id > this.#lastId
+    if (id % 2 === 0 || (isAbove && !this.#isDrained))
       throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, 'a frame on an idle stream')
+    return isAbove
   }
 }

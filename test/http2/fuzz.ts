@@ -39,21 +39,24 @@ const conversation = fc.record({
   frames: fc.array(anyFrame, { maxLength: 12 }),
   bends: fc.array(fc.tuple(fc.nat(), fc.nat(255)), { maxLength: 3 }),
   cuts: fc.array(fc.nat(), { maxLength: 3 }),
+  /** Before which part the server drains the connection, and before which it has drained. */
+  drain: fc.option(fc.tuple(fc.nat(3), fc.nat(3))),
 })
 
 /** Throws where the server threw, was at fault, left a stream open behind a closed connection, or sent what is no frame. */
 export async function fuzzConversations(count: number): Promise<void> {
   await fc.assert(
-    fc.asyncProperty(conversation, async ({ frames, bends, cuts }) => {
+    fc.asyncProperty(conversation, async ({ frames, bends, cuts, drain }) => {
       const bytes = Buffer.concat([settings(), headers(1), data(1, 'x', true), ...frames])
       for (const [at, value] of bends) bytes[at % bytes.length] = value
       const peer = new RawPeer()
       peer.write(PREFACE)
       let from = 0
-      for (const to of [
-        ...cuts.map((at) => at % bytes.length).sort((a, b) => a - b),
-        bytes.length,
-      ]) {
+      const ends = cuts.map((at) => at % bytes.length).sort((a, b) => a - b)
+      for (const [part, to] of [...ends, bytes.length].entries()) {
+        if (drain?.[0] === part) peer.connection.drain()
+        if (drain?.[1] === part) peer.clock += 1_001
+        peer.connection.tick()
         peer.write(bytes.subarray(from, to))
         from = to
       }

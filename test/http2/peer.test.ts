@@ -1,20 +1,8 @@
-// Peers that are silent, gone or do not read; and how a connection ends when either side drains it.
+// Peers that are silent, gone or do not read.
 
 import { describe, expect, test } from 'vitest'
 import { FrameFlag, FrameType, Setting } from '../../src/http2/protocol.js'
-import { type Stream } from '../../src/http2/stream.js'
-import {
-  contentOf,
-  data,
-  frame,
-  goAway,
-  handler,
-  headers,
-  ping,
-  RawPeer,
-  rst,
-  settings,
-} from './raw-peer.js'
+import { contentOf, data, frame, headers, ping, RawPeer, settings } from './raw-peer.js'
 
 describe('the peer', () => {
   test('that has sent nothing for 30 s gets a PING, and is disconnected after 10 s more', async () => {
@@ -94,46 +82,5 @@ describe('the peer', () => {
     peer.connection.tick()
     expect(await peer.of(FrameType.RST_STREAM)).toHaveLength(1)
     expect(peer.connection.openStreams).toBe(0)
-  })
-})
-
-describe('a drain', () => {
-  test('sends GOAWAY, serves what was on its way, and ends with the last stream', async () => {
-    let stream: Stream | undefined
-    const peer = new RawPeer((_head, opened) => {
-      stream = opened
-      return handler()
-    }).greet(headers(1, { end: true }))
-    peer.connection.drain()
-    const said = await peer.frames()
-    const last = ({ payload }: { readonly payload: Buffer }): number => payload.readUInt32BE(0)
-    expect(said.filter(({ type }) => type === FrameType.GOAWAY).map(last)).toEqual([2 ** 31 - 1])
-    peer.write(headers(3, { end: true }))
-    const [asked] = said.filter(({ type }) => type === FrameType.PING)
-    peer.write(frame(FrameType.PING, FrameFlag.ACK, 0, asked?.payload))
-    expect((await peer.of(FrameType.GOAWAY)).map(last)).toEqual([3])
-    peer.write(headers(5, { end: true }))
-    expect(stream?.id).toBe(3)
-    stream?.respond(Buffer.of(0x88), true)
-    expect(peer.ending).toBe('open')
-    peer.write(rst(1))
-    expect(peer.ending).toBe('closed')
-  })
-
-  test('does not wait for a client that does not answer', () => {
-    const peer = new RawPeer().greet()
-    peer.connection.drain()
-    peer.connection.tick()
-    expect(peer.ending).toBe('open')
-    peer.clock = 1_001
-    peer.connection.tick()
-    expect(peer.ending).toBe('closed')
-  })
-
-  test('of the client: the connection ends with the last stream', () => {
-    const peer = new RawPeer(() => handler()).greet(headers(1), goAway())
-    expect(peer.ending).toBe('open')
-    peer.write(rst(1))
-    expect(peer.ending).toBe('closed')
   })
 })
