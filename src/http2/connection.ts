@@ -185,7 +185,7 @@ export class Connection {
     // Section 4.3: the frames of a header block must be contiguous.
     if (this.#headers.isOpen && frame.type !== FrameType.CONTINUATION)
       throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, 'a header block without its end')
-    if (frame.type > FrameType.CONTINUATION) return // Section 5.5.
+    if (frame.type > FrameType.CONTINUATION) return this.#spend() // Ignored otherwise (section 5.5).
     expectStream(frame)
     this.#dispatch(frame)
   }
@@ -212,6 +212,7 @@ export class Connection {
         // The peer opens no more streams (section 6.8). The server has opened none (section 5.1.1).
         if (frame.to - frame.from < 8)
           throw new ConnectionError(ErrorCode.FRAME_SIZE_ERROR, 'GOAWAY of a broken length')
+        if (this.#isLeaving) this.#spend()
         this.#isLeaving = true
         return this.#closeIfDrained()
       case FrameType.WINDOW_UPDATE:
@@ -254,7 +255,7 @@ export class Connection {
   #onSettings({ flags, buffer, from, to }: Frame): void {
     this.#hasSettings = true
     if ((flags & FrameFlag.ACK) !== 0) {
-      if (from === to) return
+      if (from === to) return this.#spend()
       throw new ConnectionError(ErrorCode.FRAME_SIZE_ERROR, 'an acknowledgement with a payload')
     }
     this.#settingsBudget.take(this.#options.now(), 0)
@@ -272,11 +273,12 @@ export class Connection {
   /** Handles PING (section 6.7). */
   #onPing(frame: Frame): void {
     expectLength(frame, 8)
+    // Acknowledgements too: what the server sends to be acknowledged is one PING in 30 s.
+    this.#spend()
     const payload = frame.buffer.subarray(frame.from, frame.to)
-    if ((frame.flags & FrameFlag.ACK) === 0) {
-      this.#spend()
+    if ((frame.flags & FrameFlag.ACK) === 0)
       this.#outbound.frame(FrameType.PING, FrameFlag.ACK, 0, payload)
-    } else if (payload.equals(DRAIN_PING)) this.#drained()
+    else if (payload.equals(DRAIN_PING)) this.#drained()
   }
 
   /** Handles WINDOW_UPDATE (section 6.9). */

@@ -3,11 +3,30 @@
 import { describe, expect, test, vi } from 'vitest'
 import { ErrorCode, FrameFlag, FrameType, Setting } from '../../src/http2/protocol.js'
 import { Stream } from '../../src/http2/stream.js'
-import { data, frame, handler, headers, ping, RawPeer, REQUEST, rst, settings } from './raw-peer.js'
+import {
+  data,
+  frame,
+  goAway,
+  handler,
+  headers,
+  ping,
+  RawPeer,
+  REQUEST,
+  rst,
+  settings,
+} from './raw-peer.js'
 
 describe('floods', () => {
   test.each([
     ['PING', () => ping()],
+    [
+      'acknowledged PINGs that nobody sent',
+      () => frame(FrameType.PING, FrameFlag.ACK, 0, Buffer.alloc(8)),
+    ],
+    ['acknowledged SETTINGS that nobody sent', () => frame(FrameType.SETTINGS, FrameFlag.ACK, 0)],
+    ['empty frames of an unknown type', () => frame(0x20, 0, 1)],
+    ['frames of an unknown type', () => frame(0xff, 0, 0, Buffer.alloc(8))],
+    ['GOAWAY', () => goAway()],
     ['SETTINGS', () => settings()],
     ['PRIORITY', () => frame(FrameType.PRIORITY, 0, 3, Buffer.alloc(5))],
     ['empty DATA', () => data(1, '')],
@@ -21,6 +40,23 @@ describe('floods', () => {
     expect(peer.ending).toBe('open')
     peer.clock += 10_001
     for (let sent = 0; sent < 100; sent++) peer.write(flood())
+    expect(peer.ending).toBe('open')
+    peer.write(flood())
+    expect(await peer.goAwayCode()).toBe(ErrorCode.ENHANCE_YOUR_CALM)
+  })
+
+  test.each([
+    ['PING', () => ping()],
+    ['SETTINGS', () => settings()],
+  ])('of %s: any 10 s count, whenever they begin', async (_what, flood) => {
+    const peer = new RawPeer(() => handler()).greet(headers(1))
+    peer.clock = 20_000
+    peer.write(flood())
+    peer.clock = 29_990
+    for (let sent = 0; sent < 99; sent++) peer.write(flood())
+    expect(peer.ending).toBe('open')
+    peer.clock = 30_001
+    peer.write(flood())
     expect(peer.ending).toBe('open')
     peer.write(flood())
     expect(await peer.goAwayCode()).toBe(ErrorCode.ENHANCE_YOUR_CALM)
