@@ -5,6 +5,7 @@ import { Counter, type Registry } from 'prom-client'
 /** The budgets that are counted, by their label in the metrics. */
 export const BUDGETS = [
   'held-bytes',
+  'grpc-messages',
   'webhook-queue',
   'rule-work',
   'mcp-bodies',

@@ -79,7 +79,7 @@ export interface CoreDeps {
 /** Creates the parts and connects them. */
 export function createCore(settings: Settings, deps: CoreDeps): Core {
   const { logger, ownEnvoy, tokens } = deps
-  const { heldBytes, metrics, stopCollecting } = createMeasures(settings)
+  const { heldBytes, messages, onRefused, metrics, stopCollecting } = createMeasures(settings)
   const [envoys, cache, report] = [new Envoys(), new SnapshotCache(), createResourcesReport()]
   const trust = { loopback: !settings.kubernetes }
   const ads = createAds({ cache, envoys, metrics, logger, now, trust, tokens })
@@ -108,7 +108,6 @@ export function createCore(settings: Settings, deps: CoreDeps): Core {
   })
   metrics.state(createStateSource({ pipeline, report, envoys, remote, mesh: deps.mesh, tokens }))
   const obstacles = (): readonly string[] => unpublished(pipeline.state(), publisher.current())
-  const onRefused = (): void => metrics.budgetReached('connections')
   const late = (): readonly string[] => workers?.obstacles() ?? NONE
   const parts = { pipeline, publisher, envoys, remote, keySets, metrics, workers, now }
   const shown = { ...parts, report, settings, recent: exports.recent }
@@ -125,7 +124,8 @@ export function createCore(settings: Settings, deps: CoreDeps): Core {
     serve: async (listeners) => {
       await exports.start()
       if (workers !== undefined) return serveByWorkers(workers, listeners, logger, onRefused)
-      return startServers(servedBy([...own(), ads], listeners, { logger, onRefused, tokens }))
+      const served = { logger, messages, onRefused, tokens }
+      return startServers(servedBy([...own(), ads], listeners, served))
     },
     unpublished: obstacles,
     refusals: () => refusals(envoys.report()),

@@ -5,6 +5,7 @@ import type { Socket } from 'node:net'
 import { createMetrics } from '../admin/metrics.js'
 import { createHeldBytes } from '../extproc/stream/held-bytes.js'
 import { authenticated } from '../grpc/authenticated.js'
+import type { MessageBudget } from '../grpc/message-budget.js'
 import type { GrpcService } from '../grpc/service.js'
 import { createServing, type SocketServing } from '../grpc/serving.js'
 import type { Logger } from '../logger.js'
@@ -22,6 +23,7 @@ import { TableQueue } from '../workers/table-queue.js'
 import { TokenQuestions } from '../workers/token-questions.js'
 import { Exports } from './exports/exports.js'
 import { startIdleCollection } from './memory/idle-collection.js'
+import { createMessageBudget } from './memory/message-budget.js'
 import { createCalls } from './outbound/outbound.js'
 import { systemCaFile } from './outbound/system-ca-file.js'
 import { isMeshController } from './pipeline/mesh.js'
@@ -61,6 +63,7 @@ class RunningWorker implements Worker {
   readonly #services: () => readonly GrpcService[]
   readonly #metrics: ReturnType<typeof createMetrics>
   readonly #told = new ToldMetrics(() => this.#metrics.json())
+  readonly #messages: MessageBudget
   readonly #lines: PermitLines
   readonly #exports: Exports
   readonly #changes: TableQueue
@@ -79,6 +82,7 @@ class RunningWorker implements Worker {
     )
     this.#deps = deps
     this.#metrics = createMetrics(() => heldBytes.held())
+    this.#messages = createMessageBudget(start.heldBytes, this.#metrics, counters.messages)
     startIdleCollection(() => heldBytes.held())
     this.#tables = createWorkerTables({ ...settings, workers }, now)
     this.#changes = new TableQueue({
@@ -117,10 +121,10 @@ class RunningWorker implements Worker {
   async listen(listeners: readonly HandedListener[]): Promise<void> {
     const { logger } = this.#deps
     await this.#exports.start()
-    const services = this.#services()
+    const [services, messages] = [this.#services(), this.#messages]
     this.#servings = await Promise.all(
       listeners.map(({ type, tls }) =>
-        createServing({ type, services, logger, ...(tls && { tls }) }),
+        createServing({ type, services, logger, messages, ...(tls && { tls }) }),
       ),
     )
   }

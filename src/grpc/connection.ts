@@ -7,6 +7,7 @@ import type { RequestHead } from '../http2/request-head.js'
 import type { Stream, StreamHandler } from '../http2/stream.js'
 import { SocketTransport } from '../http2/transport.js'
 import { type CallHead, type Methods, readCallHead } from './call-head.js'
+import { HeldMessages, type MessageBudget } from './message-budget.js'
 import { MessageStream } from './message-stream.js'
 import type { Peer } from './peer.js'
 import { encodeTrailersOnly, NOT_GRPC_HEADERS, NOT_GRPC_TEXT, Status } from './status.js'
@@ -16,6 +17,8 @@ import { type CallConnection, UnaryCall } from './unary-call.js'
 export interface ServeOptions {
   readonly methods: Methods
   readonly peer: Peer
+  /** What the unfinished messages of all connections may hold. */
+  readonly messages: MessageBudget
   /** Called with an internal error. Its message must not be logged, as it may contain data of a request. */
   onFault(error: unknown): void
 }
@@ -27,7 +30,7 @@ const readTurns = new ReadTurns()
 export function serveConnection(socket: Socket, options: ServeOptions): Connection {
   const { methods, peer } = options
   const onFault = (error: unknown): void => options.onFault(error)
-  const shared: CallConnection = { peer, held: { bytes: 0 }, onFault }
+  const shared: CallConnection = { peer, held: new HeldMessages(options.messages), onFault }
   // While a client repeats the same header block, the head is the same object.
   let lastHead: RequestHead | undefined
   let lastCall: CallHead | undefined

@@ -1,28 +1,22 @@
 // Splits the content of a request into gRPC messages. A prefix of five bytes holds the compressed flag and the length.
 
+import type { HeldMessages } from './message-budget.js'
 import { GrpcError, Status } from './status.js'
 
 /** Length of the prefix of a gRPC message. */
 export const PREFIX_BYTES = 5
 /** Maximum length of a message. */
 export const MAX_MESSAGE_BYTES = 32 * 1024 * 1024
-/** Maximum buffered bytes per connection: thousands of messages of 64 KiB, in buffers of up to twice their size. */
-const MAX_HELD_BYTES = 256 * 1024 * 1024
 const MIN_CAPACITY = 256
-
-/** Memory held by the incomplete messages of one connection. */
-export interface Held {
-  bytes: number
-}
 
 /** Reads the messages of one call. */
 export class MessageReader {
-  readonly #held: Held
+  readonly #held: HeldMessages
   #buffer: Buffer | undefined
   #from = 0
   #to = 0
 
-  constructor(held: Held) {
+  constructor(held: HeldMessages) {
     this.#held = held
   }
 
@@ -31,7 +25,7 @@ export class MessageReader {
     return this.#to - this.#from
   }
 
-  /** Appends a copy. @throws {GrpcError} the message is not supported, or the connection holds too much. */
+  /** Appends a copy. @throws {GrpcError} the message is not supported, or too much is held. */
   push(bytes: Buffer): void {
     const buffer = this.#withRoom(bytes.length)
     bytes.copy(buffer, this.#to)
@@ -51,7 +45,7 @@ export class MessageReader {
   }
 
   clear(): void {
-    this.#held.bytes -= this.#buffer?.length ?? 0
+    if (this.#buffer !== undefined) this.#held.add(-this.#buffer.length)
     this.#buffer = undefined
     this.#from = 0
     this.#to = 0
@@ -63,13 +57,12 @@ export class MessageReader {
     const needed = this.length + length
     const capacity = Math.max(MIN_CAPACITY, needed, Math.min(2 * needed, 2 * this.length))
     const before = this.#buffer?.length ?? 0
-    if (this.#held.bytes + capacity - before > MAX_HELD_BYTES)
+    if (!this.#held.add(capacity - before))
       throw new GrpcError(Status.RESOURCE_EXHAUSTED, 'too many messages at once')
     const buffer = Buffer.allocUnsafeSlow(capacity)
     this.#buffer?.copy(buffer, 0, this.#from, this.#to)
     this.#to = this.length
     this.#from = 0
-    this.#held.bytes += capacity - before
     this.#buffer = buffer
     return buffer
   }

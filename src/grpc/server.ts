@@ -5,6 +5,7 @@ import type { GrpcAddress } from './address.js'
 import { isLocalHost } from './address.js'
 import type { TlsFiles } from './certificates.js'
 import { hostPort, listen } from './listen.js'
+import type { MessageBudget } from './message-budget.js'
 import type { GrpcService } from './service.js'
 import type { Serving } from './serving.js'
 import { createServing } from './serving.js'
@@ -16,6 +17,8 @@ export interface GrpcServerOptions {
   readonly tls?: TlsFiles
   readonly services: readonly GrpcService[]
   readonly logger: Logger
+  /** What the unfinished messages of all connections may hold. Absent: as much as the limits of connections allow. */
+  readonly messages?: MessageBudget
   /** Called for each connection beyond MAX_CONNECTIONS. */
   readonly onRefused?: () => void
 }
@@ -33,9 +36,10 @@ export const MAX_CONNECTIONS = 4_096
 
 /** Starts a server. @throws {Error} the address is taken, or the certificates cannot be used. */
 export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcServer> {
-  const { address, services, logger, tls, onRefused } = options
+  const { address, services, logger, tls, messages, onRefused } = options
   warnIfOpen(address, tls, logger)
-  const serving = await createServing({ type: address.type, services, logger, ...(tls && { tls }) })
+  const more = { ...(tls && { tls }), ...(messages && { messages }) }
+  const serving = await createServing({ type: address.type, services, logger, ...more })
   const listening = await listen({
     address,
     maxConnections: MAX_CONNECTIONS,

@@ -10,6 +10,7 @@ import type { TlsFiles } from './certificates.js'
 import { watchCertificates } from './certificates.js'
 import { serveConnection } from './connection.js'
 import { createHealth } from './health.js'
+import { type MessageBudget, UNSHARED } from './message-budget.js'
 import type { Peer } from './peer.js'
 import type { GrpcService } from './service.js'
 
@@ -21,6 +22,8 @@ export interface ServingOptions {
   readonly tls?: TlsFiles
   readonly services: readonly GrpcService[]
   readonly logger: Logger
+  /** What the unfinished messages of all connections may hold. Absent: as much as the limits of connections allow. */
+  readonly messages?: MessageBudget
 }
 
 /** Lifecycle of a server, whatever the source of its connections. */
@@ -44,7 +47,7 @@ const TICK_MS = 1_000
 
 /** Creates a server for given sockets. @throws {Error} the certificates cannot be used. */
 export async function createServing(options: ServingOptions): Promise<SocketServing> {
-  const { type, services, logger, tls } = options
+  const { type, services, logger, tls, messages = UNSHARED } = options
   const health = createHealth(services.map((service) => service.name))
   const methods = methodsOf([health.service, ...services])
   const connections = new Connections()
@@ -54,7 +57,7 @@ export async function createServing(options: ServingOptions): Promise<SocketServ
   const acceptor = createAcceptor({
     ...{ type, certificates },
     onConnection: (socket, peer) => {
-      const connection = serveConnection(socket, { methods, peer, onFault })
+      const connection = serveConnection(socket, { methods, peer, messages, onFault })
       connections.add(connection)
       socket.once('close', () => connections.delete(connection))
     },

@@ -3,7 +3,8 @@
 import type { RequestHead } from '../http2/request-head.js'
 import type { Stream, StreamHandler } from '../http2/stream.js'
 import { valuesOf } from './call-head.js'
-import { endOfMessage, type Held, MessageReader, PREFIX_BYTES, prefixOf } from './message-reader.js'
+import type { HeldMessages } from './message-budget.js'
+import { endOfMessage, MessageReader, PREFIX_BYTES, prefixOf } from './message-reader.js'
 import type { Peer } from './peer.js'
 import type { Call, UnaryMethod } from './service.js'
 import { encodeTrailersOnly, GrpcError, OK_TRAILERS, RESPONSE_HEADERS, Status } from './status.js'
@@ -11,7 +12,7 @@ import { encodeTrailersOnly, GrpcError, OK_TRAILERS, RESPONSE_HEADERS, Status } 
 /** What a call needs from its connection. */
 export interface CallConnection {
   readonly peer: Peer
-  readonly held: Held
+  readonly held: HeldMessages
   /** Called with the internal error of a handler. */
   onFault(error: unknown): void
 }

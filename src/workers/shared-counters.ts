@@ -8,8 +8,11 @@ import { join } from 'node:path'
 import { errorText } from '../errors.js'
 import type { Tally } from '../extproc/stream/tally.js'
 
-/** Row 0 counts held bytes; the others count named things, by the hash of the name. */
 const ROWS = 4096
+/** The rows of held bytes and of unfinished messages; the others count named things, by the hash of the name. */
+const HELD_ROW = 0
+const MESSAGES_ROW = 1
+const FIRST_NAMED_ROW = 2
 const CELL = 8
 
 /** File descriptor of the file in a worker. */
@@ -77,6 +80,8 @@ function zeroFile(size: number, folder: string): number {
 /** The counters, as one worker sees them. */
 export interface SharedCounters {
   readonly heldBytes: Tally
+  /** Bytes of gRPC messages that have not arrived whole. */
+  readonly messages: Tally
   /** Returns the tally of a name. Names with colliding hashes share one: each gets less than its limit, never more. */
   named(name: string): Tally
 }
@@ -109,7 +114,11 @@ export function openCounters(fd: number, worker: number, workers: number): Share
     },
   })
   return {
-    heldBytes: tally(0),
-    named: (name) => tally(1 + (hash('sha256', name, 'buffer').readUInt32LE(0) % (ROWS - 1))),
+    heldBytes: tally(HELD_ROW),
+    messages: tally(MESSAGES_ROW),
+    named: (name) => {
+      const hashed = hash('sha256', name, 'buffer').readUInt32LE(0)
+      return tally(FIRST_NAMED_ROW + (hashed % (ROWS - FIRST_NAMED_ROW)))
+    },
   }
 }

@@ -52,6 +52,7 @@ const causes: readonly (readonly [string, string, (metrics: Metrics) => void])[]
     'export-queue',
     (metrics) => metrics.exported('otlp', 'traces', 'dropped', 1),
   ],
+  ['unfinished messages', 'grpc-messages', (metrics) => metrics.budgetReached('grpc-messages')],
   ['connections', 'connections', (metrics) => metrics.budgetReached('connections')],
 ]
 

@@ -3,7 +3,7 @@
 import { once } from 'node:events'
 import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:http2'
 import { afterEach } from 'vitest'
-import { type GrpcServer, startGrpcServer } from '../../src/grpc/server.js'
+import { type GrpcServer, type GrpcServerOptions, startGrpcServer } from '../../src/grpc/server.js'
 import type { GrpcMethod } from '../../src/grpc/service.js'
 import { ANY_PORT } from '../support/any-port.js'
 import { recordingLogger } from './recording-logger.js'
@@ -12,12 +12,16 @@ export let server: GrpcServer
 export let session: ClientHttp2Session
 export const { logger, lines } = recordingLogger()
 
-export async function serve(methods: Readonly<Record<string, GrpcMethod>>): Promise<void> {
+export async function serve(
+  methods: Readonly<Record<string, GrpcMethod>>,
+  more: Pick<GrpcServerOptions, 'messages'> = {},
+): Promise<void> {
   lines.length = 0
   server = await startGrpcServer({
     address: ANY_PORT,
     services: [{ name: 'a.Service', methods }],
     logger,
+    ...more,
   })
   session = connect(`http://${server.address}`)
 }

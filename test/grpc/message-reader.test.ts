@@ -2,7 +2,8 @@
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type Held, MessageReader, prefixOf } from '../../src/grpc/message-reader.js'
+import { HeldMessages, UNSHARED } from '../../src/grpc/message-budget.js'
+import { MessageReader, prefixOf } from '../../src/grpc/message-reader.js'
 import { GrpcError } from '../../src/grpc/status.js'
 
 const framed = (message: Uint8Array): Buffer => Buffer.concat([prefixOf(message), message])
@@ -14,7 +15,7 @@ test('in any pieces, the messages arrive as sent, and nothing is held at the end
       fc.array(fc.nat(), { maxLength: 6 }),
       (messages, cuts) => {
         const bytes = Buffer.concat(messages.map(framed))
-        const held: Held = { bytes: 0 }
+        const held = new HeldMessages(UNSHARED)
         const reader = new MessageReader(held)
         const read: Buffer[] = []
         let from = 0
@@ -37,7 +38,7 @@ test('in any pieces, the messages arrive as sent, and nothing is held at the end
 })
 
 test('the unfinished messages of one connection are bounded together, and what ends frees its part', () => {
-  const held: Held = { bytes: 0 }
+  const held = new HeldMessages(UNSHARED)
   const part = framed(Buffer.alloc(30_000_000)).subarray(0, 29_000_000)
   const begin = (): MessageReader => {
     const reader = new MessageReader(held)
@@ -52,7 +53,7 @@ test('the unfinished messages of one connection are bounded together, and what e
 })
 
 test('two thousand streams may each have the part of a message that its window lets through', () => {
-  const held: Held = { bytes: 0 }
+  const held = new HeldMessages(UNSHARED)
   const part = framed(Buffer.alloc(1_000_000)).subarray(0, 65_535)
   for (let count = 0; count < 2_000; count += 1) {
     const reader = new MessageReader(held)
@@ -62,7 +63,7 @@ test('two thousand streams may each have the part of a message that its window l
 })
 
 test('what a prefix announces takes no memory before it comes', () => {
-  const held: Held = { bytes: 0 }
+  const held = new HeldMessages(UNSHARED)
   new MessageReader(held).push(framed(Buffer.alloc(30_000_000)).subarray(0, 5))
   expect(held.bytes).toBeLessThan(1_000)
 })

@@ -22,7 +22,7 @@ export interface Servers {
 }
 
 /** What the services of all listeners are served with. */
-export interface ServedWith extends Pick<GrpcServerOptions, 'logger' | 'onRefused'> {
+export interface ServedWith extends Pick<GrpcServerOptions, 'logger' | 'messages' | 'onRefused'> {
   /** Absent: each client that may connect is served. */
   readonly tokens: Authenticator | undefined
 }

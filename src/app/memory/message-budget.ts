@@ -1,0 +1,18 @@
+// The budget of gRPC messages that have not arrived whole: as much again as guarded bodies may hold (decision 18a).
+
+import type { Metrics } from '../../admin/metrics.js'
+import { createHeldBytes, type HeldBytes } from '../../extproc/stream/held-bytes.js'
+import type { Tally } from '../../extproc/stream/tally.js'
+
+/** Room for one message of 32 MiB, the largest, in a buffer of twice its size. */
+const LEAST_BYTES = 64 * 1024 * 1024
+
+/** heldBytes: what guarded bodies may hold. tally: shared by all workers; absent: of this process. */
+export const createMessageBudget = (
+  heldBytes: number,
+  metrics: Metrics,
+  tally?: Tally,
+): HeldBytes =>
+  createHeldBytes(Math.max(LEAST_BYTES, heldBytes), tally, () =>
+    metrics.budgetReached('grpc-messages'),
+  )

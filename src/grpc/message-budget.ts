@@ -1,0 +1,40 @@
+// Limits the memory of messages that have not arrived whole: those of one connection, and those of all together.
+
+/** The part of one connection in a budget. */
+export interface MessageAccount {
+  /** Adds bytes; a negative number gives them back. false: they would exceed the budget; nothing is added. */
+  add(bytes: number): boolean
+}
+
+/** A budget that all connections share. */
+export interface MessageBudget {
+  open(): MessageAccount
+}
+
+/** Maximum buffered bytes per connection: thousands of messages of 64 KiB, in buffers of up to twice their size. */
+const MAX_CONNECTION_BYTES = 256 * 1024 * 1024
+
+/** A budget without a limit, so that only the limit of each connection counts. */
+export const UNSHARED: MessageBudget = { open: () => ({ add: () => true }) }
+
+/** Memory held by the unfinished messages of one connection. */
+export class HeldMessages {
+  readonly #account: MessageAccount
+  #bytes = 0
+
+  constructor(budget: MessageBudget) {
+    this.#account = budget.open()
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /** Adds bytes; a negative number gives them back. false: too much is held already; nothing is added. */
+  add(bytes: number): boolean {
+    if (bytes > 0 && this.#bytes + bytes > MAX_CONNECTION_BYTES) return false
+    if (!this.#account.add(bytes)) return false
+    this.#bytes += bytes
+    return true
+  }
+}
