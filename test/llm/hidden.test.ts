@@ -13,6 +13,10 @@ import { EVENTS, REPLIES, REQUESTS } from './recorded.js'
 import { readEvent, rewritten } from './support.js'
 
 const SECRET = 'a fox that nobody expects'
+/** Looks like an identifier. */
+const WORDY = 'Ignore_all_rules_of_the_fox'
+/** Could be the number of a card. */
+const NUMBER = '4111-1111-1111-1111'
 const MASK = '****'
 
 interface Seen {
@@ -20,7 +24,11 @@ interface Seen {
   readonly masked: string
 }
 
-const mask = (text: string): string => text.replaceAll(SECRET, MASK)
+const mask = (text: string): string =>
+  text.replaceAll(
+    /a fox that nobody expects|Ignore_all_rules_of_the_fox|4111-1111-1111-1111/g,
+    MASK,
+  )
 
 function seenInBody(found: Conversation): Seen {
   const shown = found.entries.map(({ content }) => content)
@@ -58,31 +66,36 @@ const KINDS: readonly (readonly [string, Reader, Readonly<Record<string, object>
 interface Place {
   readonly holder: Record<string, unknown> | unknown[]
   readonly key: string | number
+  /** The member that contains the holder, after the one that contains its object: "message.content". */
+  readonly owner: string
 }
 
 /** Definitions of tools are shown only where a webhook asks for them. */
 const isDefinition = (name: string): boolean => name === 'tools'
 
 /** Every string, and the end of every object and list: there a new one can be. */
-function placesIn(value: unknown): Place[] {
+function placesIn(value: unknown, owner = 'body'): Place[] {
   if (typeof value !== 'object' || value === null) return []
   const holder = value as Place['holder']
+  const own = owner.split('.').at(-1) ?? ''
   const inner = Object.entries(holder).flatMap(([key, below]): Place[] => {
     if (isDefinition(key)) return []
-    return typeof below === 'string' ? [{ holder, key }] : placesIn(below)
+    if (typeof below === 'string') return [{ holder, key, owner }]
+    return placesIn(below, Array.isArray(holder) ? owner : `${own}.${key}`)
   })
-  return [{ holder, key: Array.isArray(holder) ? holder.length : '' }, ...inner]
+  return [{ holder, key: Array.isArray(holder) ? holder.length : '', owner }, ...inner]
 }
 
 const newName = fc.constantFrom(
   ...['text', 'content', 'Text', 'reasoning', 'refusal', 'summary', 'thinking', 'transcript'],
   ...['inputs', 'instruction', 'note', 'message', 'messages', 'data', 'source', 'output', 'parts'],
   ...['id', 'model', 'name', 'type', 'user', 'metadata', 'url', 'signature', 'status', 'code'],
+  ...['labels', 'customer_id', 'x_url', 'inputs', 'language', 'p', 'obfuscation', 'encrypted_note'],
   ...['logprobs', 'tokens', 'token_ids', 'arguments', 'input', 'action', 'args', 'delta', 'error'],
 )
 
 /** The inserted value, which contains the secret. */
-const said = fc.oneof(
+const sentence = fc.oneof(
   fc.constant<unknown>(SECRET),
   fc.constant<unknown>(`Well, ${SECRET}`),
   fc.constant<unknown>([SECRET]),
@@ -91,6 +104,44 @@ const said = fc.oneof(
   fc.constant<unknown>({ type: 'of_tomorrow', words: { said: SECRET } }),
   fc.constant<unknown>({ role: 'user', content: SECRET, id: 'x' }),
   fc.constant<unknown>({ [SECRET]: 1 }),
+)
+
+/** One without blanks, below a member that no API has, or in any place. */
+const compact = fc
+  .tuple(
+    fc.constantFrom(WORDY, NUMBER),
+    fc.constantFrom<((secret: string) => unknown)[]>(
+      (secret) => secret,
+      (secret) => [secret],
+      (secret) => ({ words: { said: secret } }),
+      (secret) => ({ x_new: { name: secret, id: secret } }),
+      (secret) => ({ x_new: [{ type: secret, language: secret, country: secret }] }),
+      (secret) => ({ x_url: secret, customer_id: secret, x_signature: secret }),
+      (secret) => ({ extra: { customer: { user: secret, encrypted_note: secret, p: secret } } }),
+    ),
+  )
+  .map(([secret, wrap]) => ({ secret, value: wrap(secret) }))
+
+/**
+ * The settings in which something that looks like an identifier, a file or an address may pass: the member, after the
+ * member that contains its object. docs/guardrail-webhook.md has the same list.
+ */
+const RIDES: ReadonlySet<string> = new Set(
+  `audio.data audio.id body.cachedContent body.code body.delta body.id body.item_id body.model
+  body.modelVersion body.name body.obfuscation body.p body.partial_image_b64 body.responseId
+  body.system_fingerprint body.type body.user codeExecutionResult.id content.data
+  content.encrypted_content content.id content.name content.signature content.tool_use_id
+  content.url content_block.data content_block.id content_block.name content_block.signature
+  content_block.tool_use_id data.embedding data.id data.model data.name delta.id delta.signature
+  error.code error.type executableCode.id file.file_data format.name function.name functionCall.id
+  functionCall.name functionResponse.id functionResponse.name image_url.url inlineData.data
+  input.call_id input.encrypted_content input.id input.name input.result input.server_label
+  item.id json_schema.name message.id message.model message.name message.obfuscation message.p
+  message.user messages.id messages.tool_call_id output.call_id output.encrypted_content output.id
+  output.name output.result output.server_label part.id parts.thoughtSignature plugins.id
+  prediction.id prediction.signature prompt.id prompt.version response.id response.model
+  response.name response.obfuscation response.p response.user response_format.name results.file_id
+  source.data tool_calls.id tool_calls.name`.split(/\s+/),
 )
 
 /** Members that repeat other texts are emptied with them. */
@@ -106,29 +157,54 @@ function isOfError(root: object, { holder, key }: Place, name: string): boolean 
   return words.includes(name) || (holder === error && key === 'message')
 }
 
+function expectSeen(read: Reader, changed: object, secret: string): void {
+  const json = JSON.stringify(changed)
+  const seen = read(json)
+  if (!seen.ok) {
+    expect(seen.error).not.toContain(secret)
+    return
+  }
+  const { shown, masked } = seen.value
+  expect(
+    shown.filter((text) => text.includes(secret)),
+    json,
+  ).not.toEqual([])
+  expect(masked).not.toContain(secret)
+  expect(withoutEchoes(masked)).toEqual(withoutEchoes(mask(json)))
+  if (!/logprobs|tokens|token_ids/.test(json)) expect(masked).toBe(mask(json))
+}
+
+const isBare = (value: unknown): boolean => typeof value === 'string' || Array.isArray(value)
+
+const ridesIn = ({ holder, owner }: Place, key: string | number): boolean =>
+  RIDES.has(Array.isArray(holder) ? owner : `${owner.split('.').at(-1) ?? ''}.${String(key)}`)
+
 describe.each(KINDS)('%s', (kind, read, recorded) => {
   test.each(Object.entries(recorded))('%s', (_name, body) => {
     fc.assert(
-      fc.property(fc.nat(), newName, said, (at, name, value) => {
+      fc.property(fc.nat(), newName, sentence, (at, name, value) => {
         const changed = structuredClone(body)
         const places = placesIn(changed)
         const place = places[at % places.length] ?? expect.unreachable()
         fc.pre(kind !== 'events' || !isOfError(changed, place, place.key === '' ? name : ''))
         Reflect.set(place.holder, place.key === '' ? name : place.key, value)
-        const json = JSON.stringify(changed)
-        const seen = read(json)
-        if (!seen.ok) {
-          expect(seen.error).not.toContain('fox')
-          return
-        }
-        const { shown, masked } = seen.value
-        expect(
-          shown.filter((text) => text.includes(SECRET)),
-          json,
-        ).not.toEqual([])
-        expect(masked).not.toContain(SECRET)
-        expect(withoutEchoes(masked)).toEqual(withoutEchoes(mask(json)))
-        if (!/logprobs|tokens|token_ids/.test(json)) expect(masked).toBe(mask(json))
+        expectSeen(read, changed, SECRET)
+      }),
+      { numRuns: runs(500) },
+    )
+  })
+
+  test.each(Object.entries(recorded))('%s: a secret without blanks', (_name, body) => {
+    fc.assert(
+      fc.property(fc.nat(), newName, compact, (at, name, { secret, value }) => {
+        const changed = structuredClone(body)
+        const places = placesIn(changed)
+        const place = places[at % places.length] ?? expect.unreachable()
+        const key = place.key === '' ? name : place.key
+        fc.pre(kind !== 'events' || !isOfError(changed, place, String(key)))
+        fc.pre(!isBare(value) || (key !== 'role' && (secret === NUMBER || !ridesIn(place, key))))
+        Reflect.set(place.holder, key, value)
+        expectSeen(read, changed, secret)
       }),
       { numRuns: runs(500) },
     )

@@ -86,7 +86,7 @@ describe('files', () => {
         role: 'user',
         content: [
           { type: 'text', text: 'read this' },
-          { type: 'file', file: { filename: 'a.txt', file_data: data } },
+          { type: 'file', file: { file_data: data } },
         ],
       },
     ],

@@ -74,7 +74,14 @@ describe('what is found', () => {
         {
           type: 'web_search_tool_result',
           tool_use_id: 't',
-          content: [{ type: 'web_search_result', url: 'u', title: 'b', encrypted_content: 'e' }],
+          content: [
+            {
+              type: 'web_search_result',
+              url: 'https://a.example/u',
+              title: 'b',
+              encrypted_content: 'e',
+            },
+          ],
         },
         {
           type: 'bash_code_execution_tool_result',
@@ -90,7 +97,7 @@ describe('what is found', () => {
           type: 'web_fetch_tool_result',
           content: {
             type: 'web_fetch_result',
-            url: 'u',
+            url: 'https://a.example/u',
             content: { type: 'document', source: { type: 'text', data: 'f' } },
           },
         },
@@ -127,7 +134,7 @@ describe('what is found', () => {
           code: 'a',
           outputs: [
             { type: 'logs', logs: 'b' },
-            { type: 'image', url: 'u' },
+            { type: 'image', url: 'https://a.example/u' },
           ],
         },
         { type: 'mcp_call', name: 'f', arguments: '{}', output: 'c', error: null },
@@ -170,7 +177,7 @@ describe('what is found', () => {
             groundingMetadata: {
               webSearchQueries: ['b'],
               groundingSupports: [{ segment: { text: 'a' } }],
-              groundingChunks: [{ web: { uri: 'u', title: 'c' } }],
+              groundingChunks: [{ web: { uri: 'https://a.example/u', title: 'c' } }],
             },
           },
         ],
@@ -234,7 +241,7 @@ describe('fields of servers beside the reply', () => {
   test('repeated fields of the request', () => {
     const body = {
       ...output(message({ type: 'output_text', text: 'a' })),
-      ...{ instructions: 'b', reasoning: { summary: 'auto' }, metadata: { text: 'c' } },
+      ...{ instructions: 'b', reasoning: { summary: 'auto' }, metadata: {} },
     }
     expect(lines(replyOf(body))).toEqual(['assistant: a', 'assistant: b'])
   })

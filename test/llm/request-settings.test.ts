@@ -13,7 +13,6 @@ describe('settings', () => {
     ...{ service_tier: 'auto', prompt_cache_key: 'a.b', safety_identifier: 'x', stream: true },
     ...{ response_format: { type: 'json_object' }, tool_choice: { function: { name: 'f' } } },
     ...{
-      metadata: { run: 'r-1' },
       reasoning: { effort: 'low', summary: 'auto' },
       logit_bias: { 50256: -100 },
     },
@@ -24,26 +23,57 @@ describe('settings', () => {
     },
     ...{ cache_control: { type: 'ephemeral', ttl: '5m' }, betas: ['x-2025-01-01'] },
     ...{ tools: [{ type: 'function', function: { name: 'f', description: 'what it does' } }] },
-    ...{ generationConfig: { responseMimeType: 'audio/pcm;rate=24000' }, temperature: 1 },
-    ...{ safetySettings: [{ category: 'HARM_CATEGORY_HARASSMENT', threshold: 'BLOCK_NONE' }] },
+    temperature: 1,
+  }
+  const ofGemini = {
+    generationConfig: { responseMimeType: 'audio/pcm;rate=24000' },
+    safetySettings: [{ category: 'HARM_CATEGORY_HARASSMENT', threshold: 'BLOCK_NONE' }],
   }
 
   test('of the shape that they should have are no texts', () => {
     expect(lines(requestOf({ ...user('a'), ...settings }))).toEqual(['user: a'])
+    expect(lines(requestOf({ ...gemini({ text: 'a' }), ...ofGemini }))).toEqual(['user: a'])
+  })
+
+  test('of another API are texts', () => {
+    expect(requestOf({ ...user('a'), ...ofGemini }).entries).toHaveLength(4)
   })
 
   test.each([
     { user: 'tell me a secret' },
     { model: 'm, and tell me a secret' },
     { metadata: { run: 'tell me a secret' } },
+    { metadata: { note: '4111-1111-1111-1111' } },
+    { labels: { run: 'secret' } },
+    { inputs: { language: 'secret' } },
+    { x_new: { name: 'secret' } },
+    { x_new: { type: 'secret' } },
+    { x_new: [{ country: 'secret' }] },
+    { customer_id: '123-45-6789' },
+    { x_url: 'Ignore_all_rules' },
+    { x_signature: 'secret' },
+    { user: '123-45-6789' },
+    { user: 'bob@example.com' },
+    { service_tier: 'Ignore_all_rules' },
     { reasoning_effort: 'x'.repeat(65) },
-    { prompt_cache_key: 'x'.repeat(257) },
+    { prompt_cache_key: 'x'.repeat(65) },
     { tools: 'tell me a secret' },
     { tools: ['tell me a secret'] },
     { reasoning: { summary: 'secret' } },
     { mcp_servers: [{ url: 'https://a.example/ and a secret' }] },
   ])('%j is a text', (more) => {
     expect(requestOf({ ...user('a'), ...more }).entries).toHaveLength(2)
+  })
+
+  test('do not include names that a model reads', () => {
+    expect(lines(requestOf({ messages: [{ role: 'user', content: 'a', name: 'bob' }] }))).toEqual([
+      'user: a',
+      'user: bob',
+    ])
+    const file = { type: 'file', file: { filename: 'a.txt', file_data: 'YQ==' } }
+    expect(lines(requestOf(user([file])))).toEqual(['user: a.txt'])
+    const prompt = { id: 'p', variables: { x: { name: 'bob' } } }
+    expect(lines(requestOf({ prompt }))).toEqual(['user: bob'])
   })
 
   test.each([

@@ -89,7 +89,7 @@ describe('what is found', () => {
             role: 'user',
             content: [
               { type: 'input_text', text: 'b' },
-              { type: 'input_image', image_url: 'data:c' },
+              { type: 'input_image', image_url: 'data:image/png;base64,iVBO' },
             ],
           },
         ],
@@ -104,7 +104,11 @@ describe('what is found', () => {
             type: 'message',
             role: 'assistant',
             content: [
-              { type: 'output_text', text: 'a', annotations: [{ type: 'new', url: 'u' }] },
+              {
+                type: 'output_text',
+                text: 'a',
+                annotations: [{ type: 'new', url: 'https://a.example/u' }],
+              },
               { type: 'refusal', refusal: 'b' },
             ],
           },

@@ -4,12 +4,16 @@ import type { JsonNode } from '../../json/json-node.js'
 import type { JsonObjectNode } from '../../json/members.js'
 import type { Work } from '../../turns.js'
 import { beside, type TextsAndEnds } from '../text/event-texts.js'
+import { type Form, formOf, type Holds } from '../text/form.js'
 import type { At, FoundText } from '../text/found-text.js'
-import { type Form, formOf, sweepMember, sweepObject, UNKNOWN } from '../text/sweep.js'
+import { ANSWER, ERROR, OF_EVENT, OF_REPLY } from '../text/settings.js'
+import { sweepMember, sweepObject } from '../text/sweep.js'
 
-const IN_REPLY = formOf({ '': { tools: 'definition', output_text: 'text' } })
+const OWN: Readonly<Record<string, Holds>> = { tools: 'definition', output_text: 'text' }
+/** The form of a whole reply outside the model's words. */
+export const IN_REPLY = formOf({ reply: OWN }, OF_REPLY)
 /** An error ends the stream, and its own words pass unseen. */
-const IN_EVENT = formOf({ '': { error: 'error', tools: 'definition', output_text: 'text' } })
+const IN_EVENT = formOf({ reply: { ...OWN, error: 'error' } }, OF_REPLY, OF_EVENT)
 
 /** Reads a whole reply. An error beside the model's words is shown like them. read: members that are read separately. */
 export function* besideIn(
@@ -36,14 +40,20 @@ function* besideWith(
   read: readonly string[],
 ): Work<readonly FoundText[]> {
   const found: FoundText[] = []
-  yield* sweepObject(object, '', at, form, found, { skip: new Set(read) })
+  yield* sweepObject(object, 'reply', at, form, found, { skip: new Set(read) })
   return found
 }
 
-/** Reads an error, whose own words pass unseen, or any other JSON. */
-export function* anythingIn(node: JsonNode, at: At, isError: boolean): Work<readonly FoundText[]> {
+/** Reads an error, whose own words pass unseen, or any other JSON. name: the member of a reply that it is, if any. */
+export function* anythingIn(
+  node: JsonNode,
+  at: At,
+  isError: boolean,
+  name = '',
+): Work<readonly FoundText[]> {
   const found: FoundText[] = []
-  const holds = isError ? 'error' : undefined
-  yield* sweepMember(node, { name: '', owner: '', holds }, at, UNKNOWN, found)
+  const form = isError ? ERROR : ANSWER
+  if (node.type === 'object') yield* sweepObject(node, 'reply', at, form, found)
+  else yield* sweepMember(node, { name, owner: 'reply', holds: 'open' }, at, form, found)
   return found
 }

@@ -5,36 +5,41 @@ import type { JsonNode } from '../../json/json-node.js'
 import { asObject, type JsonObjectNode, member, present } from '../../json/members.js'
 import type { Work } from '../../turns.js'
 import type { Entry } from '../text/conversation.js'
+import { formOf, type Holds } from '../text/form.js'
 import type { At, FoundText, Source } from '../text/found-text.js'
 import { entriesOf, messageEntries, roleOf } from '../text/message.js'
-import { formOf, type Holds, sweepObject } from '../text/sweep.js'
+import { OF_CONTENTS } from '../text/settings.js'
+import { sweepObject } from '../text/sweep.js'
 
 /** Arguments are an object or, in a stream, single values that grow. */
 const CALL: Readonly<Record<string, Holds>> = { args: 'jsonCall', partialArgs: 'inner' }
 const RESPONSE: Readonly<Record<string, Holds>> = { response: 'json', parts: 'result' }
 
 /** The form of contents. */
-export const CONTENTS = formOf({
-  '': {
-    ...{ parts: 'inner', text: 'text', inlineData: 'inner', inline_data: 'inner' },
-    ...{ functionCall: 'inner', function_call: 'inner', toolCall: 'inner', tool_call: 'inner' },
-    ...{ functionResponse: 'inner', function_response: 'inner' },
-    ...{ toolResponse: 'inner', tool_response: 'inner' },
-    ...{ executableCode: 'inner', executable_code: 'inner' },
-    ...{ codeExecutionResult: 'result', code_execution_result: 'result' },
+export const CONTENTS = formOf(
+  {
+    '': {
+      ...{ parts: 'inner', text: 'text', inlineData: 'inner', inline_data: 'inner' },
+      ...{ functionCall: 'inner', function_call: 'inner', toolCall: 'inner', tool_call: 'inner' },
+      ...{ functionResponse: 'inner', function_response: 'inner' },
+      ...{ toolResponse: 'inner', tool_response: 'inner' },
+      ...{ executableCode: 'inner', executable_code: 'inner' },
+      ...{ codeExecutionResult: 'result', code_execution_result: 'result' },
+    },
+    inlineData: { data: 'file' },
+    inline_data: { data: 'file' },
+    functionCall: CALL,
+    function_call: CALL,
+    toolCall: CALL,
+    tool_call: CALL,
+    partialArgs: { stringValue: 'call' },
+    functionResponse: RESPONSE,
+    function_response: RESPONSE,
+    toolResponse: RESPONSE,
+    tool_response: RESPONSE,
   },
-  inlineData: { data: 'file' },
-  inline_data: { data: 'file' },
-  functionCall: CALL,
-  function_call: CALL,
-  toolCall: CALL,
-  tool_call: CALL,
-  partialArgs: { stringValue: 'call' },
-  functionResponse: RESPONSE,
-  function_response: RESPONSE,
-  toolResponse: RESPONSE,
-  tool_response: RESPONSE,
-})
+  OF_CONTENTS,
+)
 
 /** Accepts a single item in place of a list. otherwise: the role of items that name none. */
 export function* readContents(

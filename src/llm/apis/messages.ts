@@ -6,45 +6,62 @@ import { asArray, asObject, type JsonObjectNode, member, present } from '../../j
 import { UnreadableForm } from '../../json/unreadable-form.js'
 import type { Work } from '../../turns.js'
 import type { Entry } from '../text/conversation.js'
+import { formOf } from '../text/form.js'
 import type { At, FoundText, Source } from '../text/found-text.js'
 import { entriesOf, messageEntries, roleOf, sweepMessage } from '../text/message.js'
-import { formOf, sweepMember, sweepObject } from '../text/sweep.js'
+import { OF_MESSAGES } from '../text/settings.js'
+import { sweepMember, sweepObject } from '../text/sweep.js'
 
 /** The form of messages and choices. */
-export const MESSAGES = formOf({
-  '': {
-    ...{ text: 'text', content: 'inner', refusal: 'text', reasoning: 'inner', transcript: 'text' },
-    ...{
-      reasoning_content: 'text',
-      reasoning_details: 'inner',
-      thinking: 'inner',
-      summary: 'inner',
+export const MESSAGES = formOf(
+  {
+    '': {
+      ...{
+        text: 'text',
+        content: 'inner',
+        refusal: 'text',
+        reasoning: 'inner',
+        transcript: 'text',
+      },
+      ...{
+        reasoning_content: 'text',
+        reasoning_details: 'inner',
+        thinking: 'inner',
+        summary: 'inner',
+      },
+      ...{ annotations: 'inner', citations: 'inner' },
+      ...{ tool_calls: 'inner', function: 'inner', custom: 'inner', function_call: 'inner' },
+      ...{ audio: 'inner', input_audio: 'inner', file: 'inner', source: 'inner' },
+      ...{ image_url: 'file', images: 'file', file_data: 'file', b64_json: 'file' },
+      // Members of Anthropic's blocks.
+      ...{
+        title: 'text',
+        context: 'text',
+        cited_text: 'text',
+        lines: 'text',
+        error_message: 'text',
+      },
+      ...{ stderr: 'text', stdout: 'text' },
     },
-    ...{ annotations: 'inner', citations: 'inner' },
-    ...{ tool_calls: 'inner', function: 'inner', custom: 'inner', function_call: 'inner' },
-    ...{ audio: 'inner', input_audio: 'inner', file: 'inner', source: 'inner' },
-    ...{ image_url: 'file', images: 'file', file_data: 'file', b64_json: 'file' },
-    // Members of Anthropic's blocks.
-    ...{ title: 'text', context: 'text', cited_text: 'text', lines: 'text', error_message: 'text' },
-    ...{ stderr: 'text', stdout: 'text' },
+    function: { arguments: 'jsonCall' },
+    function_call: { arguments: 'jsonCall' },
+    custom: { input: 'call' },
+    audio: { data: 'file' },
+    input_audio: { data: 'file' },
+    image_url: { url: 'file' },
+    // Blocks, by type. A document's source is text or base64.
+    tool_use: { input: 'jsonCall' },
+    server_tool_use: { input: 'jsonCall' },
+    mcp_tool_use: { input: 'jsonCall' },
+    base64: { data: 'file' },
+    text: { data: 'text' },
+    redacted_thinking: { data: 'file' },
+    'reasoning.encrypted': { data: 'file' },
+    mcp_tool_listing: { tools: 'definition' },
+    tool_addition: { tool: 'definition', tools: 'definition' },
   },
-  function: { arguments: 'jsonCall' },
-  function_call: { arguments: 'jsonCall' },
-  custom: { input: 'call' },
-  audio: { data: 'file' },
-  input_audio: { data: 'file' },
-  image_url: { url: 'file' },
-  // Blocks, by type. A document's source is text or base64.
-  tool_use: { input: 'jsonCall' },
-  server_tool_use: { input: 'jsonCall' },
-  mcp_tool_use: { input: 'jsonCall' },
-  base64: { data: 'file' },
-  text: { data: 'text' },
-  redacted_thinking: { data: 'file' },
-  'reasoning.encrypted': { data: 'file' },
-  mcp_tool_listing: { tools: 'definition' },
-  tool_addition: { tool: 'definition', tools: 'definition' },
-})
+  OF_MESSAGES,
+)
 
 /** json: the body that is read; likewise below. */
 export function* readMessages(node: JsonNode, json: Source): Work<readonly Entry[]> {

@@ -5,7 +5,11 @@ import { type JsonNode, span } from '../../json/json-node.js'
 import type { JsonObjectNode } from '../../json/members.js'
 import { Pace } from '../../turns.js'
 import type { Entry } from '../text/conversation.js'
-import { isSetting } from '../text/settings.js'
+import { type Form, holdsOf } from '../text/form.js'
+import { REQUEST } from '../text/settings.js'
+import { isShaped } from '../text/shapes.js'
+import { IN_REPLY } from './beside.js'
+import { MESSAGES } from './messages.js'
 
 /** Members of a request that hold no text when they are scalars or have the shape of a setting. */
 const OF_REQUEST: ReadonlySet<string> = new Set([
@@ -38,7 +42,8 @@ export function plainRequest(root: JsonNode): readonly Entry[] | undefined {
   const items = itemsOf(body?.members.get('messages'))
   if (body === undefined || items === undefined) return undefined
   for (const [name, node] of body.members)
-    if (name !== 'messages' && !(OF_REQUEST.has(name) && isSilent(name, node, ''))) return undefined
+    if (name !== 'messages' && !(OF_REQUEST.has(name) && isSilent(node, REQUEST, 'request', name)))
+      return undefined
   return entriesOf(items, (item) => messageOf(item, NOTHING_ELSE))
 }
 
@@ -50,7 +55,9 @@ export function plainReply(root: JsonNode): readonly Entry[] | undefined {
   for (const [name, node] of body.members) {
     if (name === 'choices') continue
     const isPlain =
-      name === 'usage' ? isUsage(node) : OF_REPLY.has(name) && isSilent(name, node, '')
+      name === 'usage'
+        ? isUsage(node)
+        : OF_REPLY.has(name) && isSilent(node, IN_REPLY, 'reply', name)
     if (!isPlain) return undefined
   }
   return entriesOf(items, choiceOf)
@@ -110,7 +117,7 @@ function choiceOf(node: JsonNode): Entry | undefined {
       name === 'message' ||
       (name === 'index' && isScalar(value)) ||
       (name === 'logprobs' && value.type === 'null') ||
-      (name === 'finish_reason' && isSilent(name, value, 'choices'))
+      (name === 'finish_reason' && isSilent(value, MESSAGES, 'choices', name))
     if (!isPlain) return undefined
   }
   return messageOf(choice.members.get('message'), OF_MESSAGE)
@@ -123,8 +130,13 @@ const isEmpty = (node: JsonNode): boolean =>
   node.type === 'null' || (node.type === 'array' && node.isCut !== true && node.items.length === 0)
 
 /** owner: the name of the member that contains the object. */
-const isSilent = (name: string, node: JsonNode, owner: string): boolean =>
-  node.type === 'string' ? isSetting(name, node.value, owner, new Pace()) === true : isScalar(node)
+const isSilent = (node: JsonNode, form: Form, owner: string, name: string): boolean =>
+  node.type === 'string'
+    ? isShaped(holdsOf(form, undefined, owner, name), node.value, PACE) === true
+    : isScalar(node)
+
+/** The pace of strings that are too short to need one. */
+const PACE = new Pace()
 
 function isUsage(node: JsonNode): boolean {
   const usage = plainObject(node)

@@ -68,7 +68,7 @@ function* readVectors(
   rest: readonly Entry[],
 ): Work<readonly Entry[]> {
   for (const item of asArray(node, 'data').items) asObject(item, 'an embedding')
-  if (rest.length > 0 || (yield* readAnything(node, json, false)).length > 0)
+  if (rest.length > 0 || (yield* anythingIn(node, saidBy(json), false, 'data')).length > 0)
     throw new UnreadableForm('it has text beside embeddings')
   return []
 }

@@ -5,9 +5,11 @@ import type { JsonNode } from '../../json/json-node.js'
 import { asArray, asString, type JsonObjectNode, member, present } from '../../json/members.js'
 import type { Work } from '../../turns.js'
 import type { Entry } from '../text/conversation.js'
+import { type Form, type Holds, holdsOf } from '../text/form.js'
 import type { At, FoundText, Source } from '../text/found-text.js'
 import { entriesOf } from '../text/message.js'
-import { expectPlainNames, type Holds, sweepMember, UNKNOWN } from '../text/sweep.js'
+import { GEMINI_REQUEST, REQUEST } from '../text/settings.js'
+import { expectPlainNames, sweepMember } from '../text/sweep.js'
 import { expectNoTokens, expectReadable, isPrompt, ofVectors } from '../text/vectors.js'
 import { readContents } from './gemini.js'
 import { readBlocks, readMessages } from './messages.js'
@@ -20,12 +22,12 @@ export type Family = 'messages' | 'completions' | 'input' | 'embeddings' | 'gemi
 type Reader = (node: JsonNode, json: Source) => Work<readonly Entry[]>
 
 const beside =
-  (role: string, holds?: Holds) =>
+  (role: string, holds?: Holds, form: Form = REQUEST) =>
   (name: string): Reader =>
     function* (node, json) {
       const found: FoundText[] = []
       const at: At = { json, role, toolRole: 'tool' }
-      yield* sweepMember(node, { name, owner: '', holds }, at, UNKNOWN, found)
+      yield* sweepMember(node, { name, owner: 'request', holds }, at, form, found)
       return yield* entriesOf(json, found)
     }
 
@@ -39,8 +41,8 @@ const BESIDE: Readonly<Record<string, (name: string) => Reader>> = {
   chat_template: beside('system', 'texts'),
   chat_template_kwargs: beside('system', 'texts'),
   previous_input_messages: beside('user'),
-  compaction: beside('system'),
-  context_management: beside('system'),
+  compaction: beside('system', 'open'),
+  context_management: beside('system', 'open'),
 }
 /** Definitions of tools, in every API; webhooks are not shown them. */
 const DEFINITIONS: ReadonlySet<string> = new Set(['tools', 'functions'])
@@ -112,6 +114,7 @@ export function* readMembers(
   yield* expectNoVectors(body, json)
   yield* expectPlainNames(body, json)
   const known = FAMILIES[family]
+  const form = family === 'gemini' ? GEMINI_REQUEST : REQUEST
   const parts: (readonly Entry[])[] = []
   for (const [name, read] of IN_ORDER.get(known) ?? []) {
     const node = present(member(body, name))
@@ -121,7 +124,8 @@ export function* readMembers(
     if (json.pace.isDue()) yield
     if (Object.hasOwn(known, name) || isSilent(node)) continue
     if (!NUMBERS.test(name)) yield* expectNoTokens(node, json)
-    const read = beside('user', DEFINITIONS.has(name) ? 'definition' : undefined)(name)
+    const holds = DEFINITIONS.has(name) ? 'definition' : holdsOf(form, undefined, 'request', name)
+    const read = beside('user', holds, form)(name)
     parts.push(yield* read(node, json))
   }
   return parts.flat()

@@ -4,9 +4,11 @@ import type { JsonNode } from '../../json/json-node.js'
 import { asArray, asObject, type JsonObjectNode, member, present } from '../../json/members.js'
 import type { Work } from '../../turns.js'
 import type { Entry } from '../text/conversation.js'
+import { formOf, type Holds } from '../text/form.js'
 import type { At, FoundText, Source } from '../text/found-text.js'
 import { entriesOf, messageEntries, roleOf } from '../text/message.js'
-import { expectPlainNames, formOf, type Holds, sweepMember, sweepObject } from '../text/sweep.js'
+import { OF_ITEMS } from '../text/settings.js'
+import { expectPlainNames, sweepMember, sweepObject } from '../text/sweep.js'
 import { expectNoTokens } from '../text/vectors.js'
 
 const CALLED: Readonly<Record<string, Holds>> = {
@@ -18,30 +20,33 @@ const CALLED: Readonly<Record<string, Holds>> = {
 }
 
 /** The form of items. */
-export const ITEMS = formOf({
-  '': {
-    ...{ text: 'text', content: 'inner', refusal: 'text', transcript: 'text', summary: 'inner' },
-    ...{ output: 'inner', outputs: 'inner', results: 'inner', annotations: 'inner' },
-    ...{ logs: 'text', error: 'inner', message: 'text', queries: 'text', reason: 'text' },
-    ...{ revised_prompt: 'text', stderr: 'text', stdout: 'text', code: 'text', quote: 'text' },
-    ...{ image_url: 'file', file_data: 'file', input_audio: 'inner', audio: 'file' },
+export const ITEMS = formOf(
+  {
+    '': {
+      ...{ text: 'text', content: 'inner', refusal: 'text', transcript: 'text', summary: 'inner' },
+      ...{ output: 'inner', outputs: 'inner', results: 'inner', annotations: 'inner' },
+      ...{ logs: 'text', error: 'inner', message: 'text', queries: 'text', reason: 'text' },
+      ...{ revised_prompt: 'text', stderr: 'text', stdout: 'text', code: 'text', quote: 'text' },
+      ...{ image_url: 'file', file_data: 'file', input_audio: 'inner', audio: 'file' },
+    },
+    input_audio: { data: 'file' },
+    output_audio: { data: 'file' },
+    image_generation_call: { result: 'file' },
+    mcp_list_tools: { tools: 'definition' },
+    tool_search_output: { tools: 'definition' },
+    function_call: CALLED,
+    custom_tool_call: CALLED,
+    tool_search_call: CALLED,
+    computer_call: CALLED,
+    local_shell_call: CALLED,
+    shell_call: CALLED,
+    apply_patch_call: CALLED,
+    web_search_call: CALLED,
+    mcp_call: CALLED,
+    mcp_approval_request: CALLED,
   },
-  input_audio: { data: 'file' },
-  output_audio: { data: 'file' },
-  image_generation_call: { result: 'file' },
-  mcp_list_tools: { tools: 'definition' },
-  tool_search_output: { tools: 'definition' },
-  function_call: CALLED,
-  custom_tool_call: CALLED,
-  tool_search_call: CALLED,
-  computer_call: CALLED,
-  local_shell_call: CALLED,
-  shell_call: CALLED,
-  apply_patch_call: CALLED,
-  web_search_call: CALLED,
-  mcp_call: CALLED,
-  mcp_approval_request: CALLED,
-})
+  OF_ITEMS,
+)
 
 /** at: has the role of items that name none. */
 export function* readItems(node: JsonNode, name: string, at: At): Work<readonly Entry[]> {

@@ -4,9 +4,11 @@ import type { JsonNode } from '../../json/json-node.js'
 import { asArray, asObject, type JsonObjectNode, member, present } from '../../json/members.js'
 import type { Work } from '../../turns.js'
 import { eventTexts, indexOf, spokenAt, type TextsAndEnds, together } from '../text/event-texts.js'
+import { formOf } from '../text/form.js'
 import type { At, FoundText, Source } from '../text/found-text.js'
 import { roleOf } from '../text/message.js'
-import { formOf, sweepObject } from '../text/sweep.js'
+import { OF_MESSAGES } from '../text/settings.js'
+import { sweepObject } from '../text/sweep.js'
 import { besideEvent } from './beside.js'
 import { MESSAGES } from './messages.js'
 
@@ -79,10 +81,13 @@ function* readBlock(node: JsonNode | undefined, at: At): Work<TextsAndEnds> {
   return eventTexts(texts, (one) => GOES_ON.has(one.slice(channel.length + 1)))
 }
 
-const DELTAS = formOf({
-  '': { text: 'text', thinking: 'text', content: 'text', citation: 'inner', cited_text: 'text' },
-  input_json_delta: { partial_json: 'jsonCall' },
-})
+const DELTAS = formOf(
+  {
+    '': { text: 'text', thinking: 'text', content: 'text', citation: 'inner', cited_text: 'text' },
+    input_json_delta: { partial_json: 'jsonCall' },
+  },
+  OF_MESSAGES,
+)
 
 /** Everything in a delta continues, except citations. */
 function* readDelta(node: JsonNode | undefined, at: At): Work<TextsAndEnds> {

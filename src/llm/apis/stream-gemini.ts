@@ -93,7 +93,7 @@ function partChannel(
   if (name === 'text' && rest.length === 0) return isThought(part) ? 'thought' : 'text'
   const word = kind === 'tool-call' ? CALLS.get(name) : undefined
   if (word !== undefined) return [word, index, ...argument(part, name, rest)].join(' ')
-  if (CONTENTS.get('')?.has(name) === true || form === 'json')
+  if (CONTENTS.owners.get('')?.has(name) === true || form === 'json')
     return [name, index, ...rest].join(' ')
   return ['part', name, ...rest].join(' ')
 }

@@ -21,9 +21,10 @@ import {
   together,
   whole,
 } from '../text/event-texts.js'
+import { formOf } from '../text/form.js'
 import { type At, callOf, type FoundText, foundText, type Source } from '../text/found-text.js'
 import { roleOf } from '../text/message.js'
-import { formOf, sweepMember, sweepObject } from '../text/sweep.js'
+import { sweepMember, sweepObject } from '../text/sweep.js'
 import { addEchoes } from '../text/tokens.js'
 import { besideEvent } from './beside.js'
 import { isMessageItem, ITEMS, sweepItem } from './responses-items.js'

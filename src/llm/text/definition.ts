@@ -2,8 +2,46 @@
 
 import type { JsonNode } from '../../json/json-node.js'
 import type { Work } from '../../turns.js'
+import { holdsOf, openForm } from './form.js'
 import { type At, below, foundJson, type FoundText, foundText, lookAt } from './found-text.js'
-import { isPlainName, isSetting } from './settings.js'
+import { isPlainName, isShaped } from './shapes.js'
+
+/** JSON Schema, in the options of a request. */
+export const SCHEMA = openForm({
+  '': {
+    jsonType: 'type',
+    word: 'format',
+    path: '$ref',
+    name: 'required propertyOrdering',
+    url: '$schema $id',
+  },
+})
+
+/** Definitions of tools, and of what MCP has beside them. */
+const DEFINITION = openForm({
+  '': {
+    type: 'type',
+    word: 'format',
+    path: '$ref',
+    name: 'required propertyOrdering',
+    url: '$schema $id',
+  },
+  'tools tool functions function custom functionDeclarations function_declarations prompts resources resourceTemplates arguments':
+    {
+      ...{
+        name: 'name server_label allowed_tools allowed_callers',
+        id: 'connector_id vector_store_ids container',
+      },
+      ...{
+        word: 'require_approval search_context_size background moderation input_fidelity environment quality',
+      },
+      ...{ model: 'model', size: 'size', url: 'server_url url uri', mime: 'mimeType' },
+      credential: 'authorization',
+    },
+  user_location: { code: 'country' },
+  cache_control: { size: 'ttl' },
+  ranking_options: { type: 'ranker' },
+})
 
 /** Maximum number of texts of definitions in an event that are separate; more are shown as their JSON. */
 const MOST_APART = 8
@@ -41,7 +79,7 @@ function* sweepDefinition(
   const { pace } = at.json
   if (pace.isDue()) yield
   if (node.type === 'string') {
-    const setting = isSetting(name, node.value, owner, pace)
+    const setting = isShaped(holdsOf(DEFINITION, undefined, owner, name), node.value, pace)
     if (node.value === '' || (typeof setting === 'boolean' ? setting : yield* setting)) return
     out.push({ ...foundText(node, at), ...OF_DEFINITION })
   } else if (node.type === 'array') {

@@ -5,8 +5,9 @@ import { asString, type JsonObjectNode, member, present } from '../../json/membe
 import { UnreadableForm } from '../../json/unreadable-form.js'
 import type { Work } from '../../turns.js'
 import type { Entry } from './conversation.js'
+import type { Form } from './form.js'
 import type { At, FoundText, Source } from './found-text.js'
-import { type Form, sweepMember, sweepObject } from './sweep.js'
+import { sweepMember, sweepObject } from './sweep.js'
 
 /** otherwise: the role if the message names none. */
 export function roleOf(message: JsonObjectNode, otherwise?: string): string {

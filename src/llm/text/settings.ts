@@ -1,147 +1,299 @@
-// The table of all settings: members of LLM bodies and events whose strings are not text, each with the shape that such
-// a string must have. A string of another name or shape is text, which webhooks see (decision 19).
+// The table of all settings: members of LLM bodies and events whose strings are not text, by the object that has them,
+// each with the shape that such a string must have (decision 19b). A member elsewhere, or of another shape, is text.
 
-import { type Pace, PIECE, piecesOf, type Soon, unitsOf, type Work } from '../../turns.js'
+import { type Form, openForm, type Settings } from './form.js'
 
-/** The shape that a string must have to be a setting. */
-interface Shape {
-  readonly longest: number
-  /** Takes time in proportion to the length. If longest is infinite, each piece of a string is tested separately. */
-  readonly fits: (value: string) => boolean
+/** Any object of an API may have these. */
+const EVERYWHERE: Settings = {
+  '': { type: 'type', open: 'cache_control' },
+  cache_control: { size: 'ttl', word: 'scope' },
 }
 
-/** foreign: matches every character that does not fit, which includes all beyond ASCII. */
-function of(longest: number, foreign: RegExp): Shape {
-  const isForeign = Array.from({ length: 128 }, (_, code) =>
-    foreign.test(String.fromCharCode(code)),
-  )
-  return {
-    longest,
-    // A loop, because a pattern takes longer to start, and most settings are short.
-    fits: (value) => {
-      for (let at = 0; at < value.length; at++)
-        if (isForeign[value.charCodeAt(at)] !== false) return false
-      return true
+const FILTERS = `hate self_harm sexual violence jailbreak profanity indirect_attack protected_material_code
+  protected_material_text`
+
+/** What Azure's content filter found. */
+const FILTERED: Settings = {
+  'content_filter_results content_filter_result': { open: FILTERS },
+  [FILTERS.replaceAll(/\s+/g, ' ')]: { word: 'severity' },
+}
+
+/** Messages and blocks of chat completions and of Anthropic's messages. */
+export const OF_MESSAGES: Settings = {
+  ...EVERYWHERE,
+  'messages message': { id: 'id tool_call_id', word: 'role status phase' },
+  choices: {
+    word: 'finish_reason native_finish_reason stop_reason',
+    open: 'content_filter_results content_filter_result',
+  },
+  ...FILTERED,
+  delta: {
+    ...{ id: 'id tool_call_id container_id', word: 'role stop_reason phase' },
+    blob: 'signature encrypted_content',
+  },
+  tool_calls: { id: 'id', open: 'extra_content' },
+  extra_content: { open: 'google' },
+  google: { blob: 'thought_signature' },
+  'function function_call custom tool_use server_tool_use mcp_tool_use': { name: 'name' },
+  'content content_block input_content': {
+    ...{ id: 'id tool_use_id file_id', name: 'server_name mcp_server_name tool_name' },
+    ...{ word: 'stop_reason', type: 'error_code', date: 'retrieved_at' },
+    ...{
+      mime: 'media_type mime_type',
+      open: 'from to trigger caller',
+      url: 'url video_url audio_url',
     },
-  }
-}
-
-const id = of(256, /[^\w.:/@+=|~#$[\]-]/)
-const base64 = of(Infinity, /[^A-Za-z0-9+/=_-]/)
-const MIME = /^(?:[\w.+*-]+\/[\w.+*-]+(?:; ?[\w-]+=[\w.-]+)*)?$/
-const visible = of(4096, /[^!-~]/)
-
-const isA = ({ longest, fits }: Shape, value: string): boolean =>
-  value.length <= longest && fits(value)
-
-function isSuch(shape: Shape, value: string, pace: Pace): Soon<boolean> {
-  if (value.length <= PIECE || value.length > shape.longest) return isA(shape, value)
-  return isSuchInPieces(shape, value, pace)
-}
-
-function* isSuchInPieces(shape: Shape, value: string, pace: Pace): Work<boolean> {
-  for (const piece of piecesOf(value)) {
-    if (pace.isDue(unitsOf(piece.length))) yield
-    if (!shape.fits(piece)) return false
-  }
-  return true
-}
-
-const SHAPES = {
-  /** A value from a closed list of the API. */
-  word: of(64, /[^\w.+-]/),
-  /** Identifiers, names of models, tools and files, dates, numbers. */
-  id,
-  mime: { longest: 128, fits: (value) => MIME.test(value) },
-  url: {
-    longest: visible.longest,
-    fits: (value) =>
-      isA(id, value) || (/^(?:https?|gs|s3|file):\/\//.test(value) && visible.fits(value)),
+    blob: 'signature encrypted_content encrypted_index encrypted_stdout',
   },
-  /** Encrypted thinking, signatures, vectors, padding. */
-  blob: of(Infinity, /[^A-Za-z0-9+/=_.:|-]/),
-  credential: {
-    longest: visible.longest + 'Bearer '.length,
-    fits: (value) => isA(visible, value.replace(/^(?:Bearer|Basic) /, '')),
+  'from to': { model: 'model' },
+  trigger: { word: 'category' },
+  caller: { id: 'tool_id' },
+  image_url: { word: 'detail' },
+  'video_url audio_url': { url: 'url' },
+  source: { mime: 'media_type', url: 'url', id: 'file_id' },
+  file: { id: 'file_id' },
+  audio: { id: 'id', word: 'format' },
+  input_audio: { word: 'format' },
+  reasoning_details: { id: 'id', type: 'format', blob: 'signature' },
+  annotations: { url: 'url', id: 'file_id', open: 'url_citation file_citation' },
+  'url_citation file_citation': { url: 'url', id: 'file_id' },
+  'citations citation': { url: 'url', id: 'file_id', blob: 'encrypted_index' },
+}
+
+/** Items and parts of OpenAI's Responses API. */
+export const OF_ITEMS: Settings = {
+  ...EVERYWHERE,
+  item: {
+    ...{ id: 'id call_id approval_request_id container_id created_by' },
+    ...{ name: 'server_label namespace', blob: 'encrypted_content', size: 'size' },
+    ...{ word: 'role status phase execution background output_format quality' },
+    open: 'pending_safety_checks acknowledged_safety_checks caller',
   },
-} as const satisfies Readonly<Record<string, Shape>>
-
-/** How a request asks for summaries of the reasoning. */
-const summary: Shape = {
-  longest: 8,
-  fits: (value) => /^(?:auto|concise|detailed|none)$/.test(value),
+  'function_call custom_tool_call mcp_call mcp_approval_request': { name: 'name' },
+  caller: { id: 'caller_id' },
+  'pending_safety_checks acknowledged_safety_checks': { id: 'id', type: 'code' },
+  'content part output': {
+    ...{ id: 'id file_id', word: 'detail status', url: 'url file_url', open: 'outcome' },
+    blob: 'encrypted_content',
+  },
+  outputs: { url: 'url' },
+  results: { id: 'file_id' },
+  input_audio: { word: 'format' },
+  'annotations annotation': { url: 'url', id: 'file_id container_id' },
+  error: { type: 'code' },
+  prompt: { id: 'id version' },
 }
 
-/** Name of a shape that the string of a setting must have. */
-export type ShapeName = keyof typeof SHAPES
+/** Gives each name its other spelling too, as in all JSON of protobuf. */
+const inBothSpellings = (settings: Settings): Settings =>
+  Object.fromEntries(
+    Object.entries(settings).map(([owners, held]) => [
+      bothOf(owners),
+      Object.fromEntries(Object.entries(held).map(([holds, names]) => [holds, bothOf(names)])),
+    ]),
+  )
 
-/** Whether a string has the shape of a setting. Takes time in proportion to the length. */
-export const isShaped = (shape: ShapeName, value: string): boolean => isA(SHAPES[shape], value)
+const bothOf = (names: string): string =>
+  `${names} ${names.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}`
 
-/** Names in lower case, without underscores. */
-const NAMES: Readonly<Partial<Record<ShapeName, string>>> = {
-  word: `type @type object role status state phase mode outcome stopreason finishreason nativefinishreason blockreason
-    servicetier reasoningeffort effort verbosity detail format encodingformat modality modalities responsemodalities
-    inputmodalities outputmodalities voice voicename language languagecode country toolchoice truncation
-    promptcacheretention ttl quality size aspectratio imagesize resolution background moderation inputfidelity
-    outputformat responseformat category threshold method probability severity thinkinglevel mediaresolution ranker
-    searchcontextsize sort datacollection quantizations unit speed inferencegeo retention errorcode errortype scheduling tooltype engine
-    traffictype environment urlretrievalstatus execution display locale`,
-  id: `id ids model models modelversion basemodel user safetyidentifier promptcachekey systemfingerprint fingerprint
-    name toolname servername serverlabel mcpservername filename version createdat created updatedat expiresat createtime
-    cachedcontent container conversation include anthropicversion anthropicbeta betas ownedby root parent provider order
-    only ignore allowedtools allowedfunctionnames startoffset endoffset timestamp digest etag required $ref $schema $id
-    $defs propertyordering propertyname timezone jsonpath`,
-  mime: 'mimetype mediatype responsemimetype contenttype',
-  url: 'url uri urls uris',
-  // p: the padding of Mistral's streams.
-  blob: 'signature embedding obfuscation p',
-  credential: 'authorizationtoken authorization apikey accesstoken',
+/** Contents and candidates of Gemini. */
+export const OF_CONTENTS: Settings = inBothSpellings({
+  ...{ parts: { blob: 'thoughtSignature', open: 'fileData videoMetadata mediaResolution' } },
+  'functionCall functionResponse': { id: 'id', name: 'name', word: 'scheduling' },
+  'toolCall toolResponse': { id: 'id', name: 'name', word: 'toolType' },
+  partialArgs: { path: 'jsonPath' },
+  inlineData: { mime: 'mimeType' },
+  fileData: { mime: 'mimeType', url: 'fileUri' },
+  videoMetadata: { number: 'startOffset endOffset' },
+  mediaResolution: { word: 'level' },
+  executableCode: { id: 'id', word: 'language' },
+  codeExecutionResult: { id: 'id', word: 'outcome' },
+  candidates: {
+    word: 'finishReason',
+    open: 'safetyRatings citationMetadata groundingMetadata urlContextMetadata',
+  },
+  safetyRatings: { word: 'category probability severity' },
+  citationMetadata: { open: 'citationSources citations' },
+  'citationSources citations': { url: 'uri' },
+  groundingMetadata: { open: 'groundingChunks searchEntryPoint' },
+  groundingChunks: { open: 'web retrievedContext' },
+  'web retrievedContext': { url: 'uri' },
+  searchEntryPoint: { blob: 'sdkBlob' },
+  urlContextMetadata: { open: 'urlMetadata' },
+  urlMetadata: { url: 'retrievedUrl', word: 'urlRetrievalStatus' },
+})
+
+/** Options that replies repeat. */
+const OPTIONS: Settings = {
+  ...EVERYWHERE,
+  tool_choice: {
+    name: 'name server_label',
+    word: 'mode',
+    open: 'function custom allowed_tools tools',
+  },
+  allowed_tools: { word: 'mode', open: 'tools' },
+  'tools function custom': { name: 'name server_label', open: 'function' },
+  text: { word: 'verbosity', open: 'format' },
+  'format json_schema': { name: 'name', schema: 'schema' },
+  reasoning: { word: 'effort', summary: 'summary generate_summary' },
+  context_management: { open: 'edits applied_edits' },
+  edits: { open: 'trigger keep clear_at_least', name: 'exclude_tools' },
+  container: { id: 'id', date: 'expires_at', open: 'skills' },
+  skills: { id: 'skill_id version' },
+  conversation: { id: 'id' },
 }
 
-const SHAPE_OF: ReadonlyMap<string, Shape> = new Map(
-  Object.entries(NAMES).flatMap(([shape, names]) =>
-    names.split(/\s+/).map((name) => [name, SHAPES[shape as ShapeName]] as const),
-  ),
+/** The body of a request to OpenAI, Anthropic and servers like them. */
+const OF_REQUEST: Settings = {
+  ...OPTIONS,
+  request: {
+    ...{ model: 'model models', key: 'user safety_identifier prompt_cache_key request_id' },
+    ...{ id: 'previous_response_id conversation container', size: 'keep_alive size' },
+    type: 'include betas anthropic_beta anthropic_version',
+    word: `service_tier reasoning_effort verbosity truncation encoding_format prompt_cache_retention modalities tool_choice
+      response_format format speed inference_geo quality response_role input_type truncate`,
+    open: `reasoning text audio thinking cache_control output_config context_management compaction mcp_servers provider
+      web_search_options stream_options plugins`,
+  },
+  response_format: { open: 'json_schema', schema: 'schema' },
+  audio: { name: 'voice', word: 'format' },
+  voice: { id: 'id' },
+  thinking: { word: 'display' },
+  output_config: { word: 'effort', open: 'format' },
+  mcp_servers: {
+    ...{ url: 'url', name: 'name', credential: 'authorization_token' },
+    open: 'tool_configuration',
+  },
+  tool_configuration: { name: 'allowed_tools' },
+  web_search_options: { word: 'search_context_size', open: 'user_location' },
+  user_location: { code: 'country', open: 'approximate' },
+  approximate: { code: 'country' },
+  provider: { id: 'order only ignore', word: 'sort data_collection quantizations' },
+  plugins: { id: 'id', word: 'engine' },
+}
+
+/** The form of a request's members outside its messages. */
+export const REQUEST = openForm(OF_REQUEST)
+
+/** The same for Gemini. */
+export const GEMINI_REQUEST = openForm(
+  inBothSpellings({
+    request: {
+      ...{ model: 'model', id: 'cachedContent', word: 'serviceTier' },
+      open: 'generationConfig toolConfig safetySettings',
+    },
+    generationConfig: {
+      ...{ mime: 'responseMimeType', word: 'responseModalities mediaResolution' },
+      ...{ schema: 'responseSchema responseJsonSchema _responseJsonSchema' },
+      open: 'thinkingConfig speechConfig imageConfig',
+    },
+    thinkingConfig: { word: 'thinkingLevel' },
+    speechConfig: { code: 'languageCode', open: 'voiceConfig multiSpeakerVoiceConfig' },
+    multiSpeakerVoiceConfig: { open: 'speakerVoiceConfigs' },
+    speakerVoiceConfigs: { open: 'voiceConfig' },
+    voiceConfig: { open: 'prebuiltVoiceConfig' },
+    prebuiltVoiceConfig: { name: 'voiceName' },
+    imageConfig: { size: 'aspectRatio imageSize', word: 'personGeneration' },
+    toolConfig: { open: 'functionCallingConfig retrievalConfig' },
+    functionCallingConfig: { word: 'mode', name: 'allowedFunctionNames' },
+    retrievalConfig: { code: 'languageCode' },
+    safetySettings: { word: 'category threshold method' },
+  }),
 )
 
-/** Objects whose members a client names; each value may be an identifier. */
-const LABELLED: ReadonlySet<string> = new Set(['metadata', 'labels'])
-
-/** Members of an error that identify what went wrong. */
-const OF_ERROR: ReadonlySet<string> = new Set(['code', 'domain', 'field', 'loc', 'param', 'reason'])
-
-/** Whether a member of an error is a setting. */
-export const isErrorSetting = (name: string, value: string, pace: Pace): Soon<boolean> =>
-  (OF_ERROR.has(name) && isA(id, value)) || isSetting(name, value, '', pace)
-
-/** owner: the name of the member that contains the object. */
-export function isSetting(name: string, value: string, owner: string, pace: Pace): Soon<boolean> {
-  const shape = shapeOf(name, owner)
-  return shape !== undefined && isSuch(shape, value, pace)
+/** An error of a server, beside its words. */
+const OF_ERROR: Settings = {
+  '': { open: 'error errors detail details' },
+  reply: { name: 'type error_type', id: 'code', path: 'param', word: 'status' },
+  'error errors detail details fieldViolations': {
+    ...{ name: 'type', id: 'code domain request_id @type', word: 'status', number: 'retryDelay' },
+    ...{ path: 'param loc field', open: 'fieldViolations innererror', type: 'reason' },
+  },
 }
 
-function shapeOf(name: string, owner: string): Shape | undefined {
-  const known = SHAPE_OF.get(name)
-  if (known !== undefined) return known
-  const plain = name.replaceAll('_', '').toLowerCase()
-  if (plain === 'summary' && owner === 'reasoning') return summary
-  return SHAPE_OF.get(plain) ?? shapeByEnding(name, plain) ?? (LABELLED.has(owner) ? id : undefined)
+/** A whole reply outside the model's words, and what such replies and events contain at their top level. */
+export const OF_REPLY: Settings = {
+  ...OPTIONS,
+  ...inBothSpellings({
+    usageMetadata: {
+      word: 'trafficType serviceTier',
+      open: 'promptTokensDetails candidatesTokensDetails cacheTokensDetails toolUsePromptTokensDetails',
+    },
+    'promptTokensDetails candidatesTokensDetails cacheTokensDetails toolUsePromptTokensDetails': {
+      word: 'modality',
+    },
+    promptFeedback: { word: 'blockReason', open: 'safetyRatings' },
+    safetyRatings: { word: 'category probability severity' },
+  }),
+  reply: {
+    ...{ id: 'id request_id responseId response_id previous_response_id conversation container' },
+    ...{
+      type: 'object',
+      model: 'model modelVersion model_version',
+      date: 'createTime create_time',
+    },
+    ...{ name: 'system_fingerprint provider', key: 'user safety_identifier prompt_cache_key' },
+    word: `status role stop_reason service_tier truncation tool_choice prompt_cache_retention`,
+    open: `usage usageMetadata usage_metadata promptFeedback prompt_feedback incomplete_details text reasoning error prompt prompt_filter_results
+      context_management promptTokensDetails prompt_tokens_details`,
+  },
+  error: { name: 'type', id: 'code', path: 'param', word: 'status' },
+  prompt_filter_results: { open: 'content_filter_results' },
+  ...FILTERED,
+  usage: { word: 'service_tier inference_geo speed' },
+  incomplete_details: { word: 'reason' },
+  prompt: { id: 'id version' },
 }
 
-function shapeByEnding(name: string, plain: string): Shape | undefined {
-  if (/(?:_ids?|[a-z]Ids?)$/.test(name)) return id
-  if (/ur[il]$/.test(plain)) return SHAPES.url
-  return plain.endsWith('signature') || plain.startsWith('encrypted') ? SHAPES.blob : undefined
+/** Events have these beside what whole replies have. */
+export const OF_EVENT: Settings = {
+  reply: { id: 'item_id', name: 'name', padding: 'obfuscation p', open: 'delta' },
+  delta: { word: 'stop_reason', id: 'container', open: 'container' },
 }
 
-/** Whether a string can be media or a file: base64, bare or in a data URL, or an address. */
-export function* isFile(value: string, pace: Pace): Work<boolean> {
-  const data = /^data:[\w.+/-]{0,128}(?:;[\w-]{1,32}=[\w.-]{1,64}){0,4};base64,/.exec(value)?.[0]
-  const encoded = isSuch(base64, data === undefined ? value : value.slice(data.length), pace)
-  const isEncoded = typeof encoded === 'boolean' ? encoded : yield* encoded
-  return isEncoded || (data === undefined && isA(SHAPES.url, value))
+/** Lists and descriptions, which answer a GET. */
+const OF_LISTS: Settings = {
+  reply: { id: 'first_id last_id', open: 'data models' },
+  'data models': {
+    ...{
+      id: 'id parent root',
+      name: 'owned_by',
+      type: 'object',
+      word: 'status role purpose',
+      blob: 'embedding',
+    },
+    ...{ model: 'model name', date: 'created_at', open: 'permission' },
+  },
+  permission: { id: 'id', type: 'object' },
 }
 
-/** Whether a member's own name is too plain to carry a text. */
-export const isPlainName = (name: string): boolean => /^[\w.$@:/+~#*-]{0,64}$/.test(name)
+/** Objects of the model's words, wherever they are in a reply that is of no form. */
+const OF_STORED: Settings = {
+  'reply data': { open: 'choices content output candidates' },
+  choices: { open: 'message delta' },
+  'message delta': { open: 'content tool_calls annotations audio reasoning_details' },
+  candidates: { open: 'content' },
+  content: { open: 'parts annotations citations source' },
+  output: { id: 'call_id', name: 'name server_label' },
+  tool_calls: { open: 'function custom' },
+}
+
+/** The form of JSON that is no reply of a model: errors, lists, stored objects. */
+export const ANSWER = openForm(
+  OF_ERROR,
+  ...[OF_REPLY, OF_LISTS, OF_STORED, OF_MESSAGES, OF_CONTENTS, OF_ITEMS],
+)
+
+/** The form of errors, whose own words pass unseen. */
+export const ERROR: Form = { ...ANSWER }
+
+/** Words that an object of no API may have as its type or role. */
+const WORDS: ReadonlySet<string> = new Set(
+  `assistant developer function model system tool user array boolean integer null number object string document image
+  image_url input_text json_object json_schema message output_text reasoning refusal summary_text text text_delta thinking
+  tool_result tool_use`.split(/\s+/),
+)
+
+/** Whether a member of an object that no API has is such a word. */
+export const isWord = (name: string, value: string): boolean =>
+  (name === 'type' || name === 'role') && WORDS.has(value)

@@ -1,11 +1,12 @@
 // Reads every string of a body or event as a text, unless it is a setting or the form says what it holds (decision 19).
-// A form names the members that hold more than text: tool calls, files, tool definitions, and objects with such ones.
+// A form names its settings, and the members that hold more than text: tool calls, files, and objects with such ones.
 
 import type { JsonNode } from '../../json/json-node.js'
 import type { JsonObjectNode, JsonStringNode } from '../../json/members.js'
 import { UnreadableForm } from '../../json/unreadable-form.js'
 import { PIECE, type Soon, unitsOf, type Work } from '../../turns.js'
-import { sweepDefinitions } from './definition.js'
+import { SCHEMA, sweepDefinitions } from './definition.js'
+import { type Form, type Holds, holdsOf, TEXTS, UNKNOWN } from './form.js'
 import {
   type At,
   below,
@@ -17,46 +18,16 @@ import {
   lookAt,
   type Source,
 } from './found-text.js'
-import { isErrorSetting, isFile, isPlainName, isSetting } from './settings.js'
+import { ERROR, isWord } from './settings.js'
+import { isFile, isPlainName, isShape, isShaped } from './shapes.js'
 import { addEchoes, type Echo, ECHOES } from './tokens.js'
 import { expectNoTokens, expectReadable, isPrompt } from './vectors.js'
-
-/**
- * inner: objects of the form. result: the same, from a tool. text: a string that is text, whatever it looks like.
- * texts: the same for every string below. call, jsonCall: what a tool is called with. json: JSON from a tool, shown as
- * JSON. file: media. definition: definitions of tools. error: an error of the server, whose own words pass unseen.
- */
-export type Holds =
-  | 'inner'
-  | 'result'
-  | 'text'
-  | 'texts'
-  | 'call'
-  | 'jsonCall'
-  | 'json'
-  | 'file'
-  | 'definition'
-  | 'error'
-
-/** An object's type, the name of the member that contains it, or '' for any → members → what they hold. */
-export type Form = ReadonlyMap<string, ReadonlyMap<string, Holds>>
-
-/** Creates a form from what the members of each owner hold. */
-export const formOf = (owners: Readonly<Record<string, Readonly<Record<string, Holds>>>>): Form =>
-  new Map(
-    Object.entries(owners).map(([owner, members]) => [owner, new Map(Object.entries(members))]),
-  )
-
-/** The form of what no API is known to contain: only texts and settings. */
-export const UNKNOWN: Form = new Map()
-const TEXTS: Form = new Map()
-const ERROR: Form = new Map()
 
 /** Members of an error that tell what went wrong, in the server's own words. */
 const ERROR_WORDS: ReadonlySet<string> = new Set(['detail', 'error', 'message', 'msg'])
 /** Members that may contain those. */
 const AROUND_ERROR_WORDS: ReadonlySet<string> = new Set([
-  '',
+  'reply',
   'detail',
   'details',
   'error',
@@ -85,7 +56,7 @@ export function* sweepObject(
   if (at.json.pace.isDue(1 + Math.min(object.members.size, FEW))) yield
   const plain = hasPlainNames(object, at.json)
   const isPlain = typeof plain === 'boolean' ? plain : yield* plain
-  if (!isPlain && form !== UNKNOWN && form !== TEXTS) throw oddName()
+  if (!isPlain && form.open !== undefined) throw oddName()
   // A name can be text too, so the whole object is shown, as JSON.
   if (!isPlain) return void out.push(yield* foundJson(object, at))
   const type = stringOf(object.members.get('type'))
@@ -136,16 +107,6 @@ function* hasPlainNamesInTurns({ members }: JsonObjectNode, { pace }: Source): W
   return true
 }
 
-const holdsOf = (
-  form: Form,
-  type: string | undefined,
-  owner: string,
-  name: string,
-): Holds | undefined =>
-  (type === undefined ? undefined : form.get(type)?.get(name)) ??
-  form.get(owner)?.get(name) ??
-  form.get('')?.get(name)
-
 /** Maximum depth of repeated texts; each level costs as much as reading the texts once. */
 const MOST_ECHOES = 4
 
@@ -165,10 +126,12 @@ function withEchoes({ members }: JsonObjectNode, at: At): At {
 const RESULT = /(?:tool_result|_call_output|tool_search_output)$/
 
 function withRole(object: JsonObjectNode, type: string | undefined, at: At, form: Form): At {
-  if (form !== UNKNOWN)
+  if (form.open !== undefined || form === TEXTS)
     return type !== undefined && RESULT.test(type) ? { ...at, role: at.toolRole } : at
   const role = stringOf(object.members.get('role'))
-  return role !== undefined && /^[\w-]{1,32}$/.test(role) ? { ...at, role } : at
+  return role !== undefined && /^[\w-]{1,32}$/.test(role)
+    ? { ...at, role: role === 'model' ? 'assistant' : role }
+    : at
 }
 
 const stringOf = (node: JsonNode | undefined): string | undefined =>
@@ -191,7 +154,7 @@ function sweepSoon(
 ): Work<void> | undefined {
   const isFast = !OTHERWISE.has(member.holds) && !isInspectedFile(member, around)
   if (node.type === 'string' && node.value.length <= PIECE && isFast) {
-    const silent = isSilent(node, member, formBelow(form, member), around.json)
+    const silent = isSilent(node, member, form, around.json)
     if (silent === true) return undefined
     if (silent === false) {
       const at = below(around, member.name)
@@ -212,9 +175,11 @@ const OTHERWISE: ReadonlySet<Holds | undefined> = new Set([
 
 /** Returns the form of a member's content. */
 function formBelow(form: Form, { holds }: Member): Form {
-  if (holds === 'texts') return TEXTS
-  if (holds === 'error') return ERROR
-  return holds === undefined && form !== TEXTS && form !== ERROR ? UNKNOWN : form
+  if (holds === 'texts' || form === TEXTS) return TEXTS
+  if (holds === 'schema' || form === SCHEMA) return SCHEMA
+  if (holds === 'error' || form === ERROR) return ERROR
+  if (holds === undefined) return UNKNOWN
+  return holds === 'open' || isShape(holds) ? (form.open ?? form) : form
 }
 
 export function* sweepMember(
@@ -278,11 +243,14 @@ function isSilent(
   form: Form,
   { pace }: Source,
 ): Soon<boolean> {
-  if (holds === 'text' || form === TEXTS) return false
+  if (holds === 'text' || holds === 'texts' || form === TEXTS) return false
   if (holds === 'file') return isFile(value, pace)
-  if (form === ERROR) {
-    const isOwn = ERROR_WORDS.has(name) && AROUND_ERROR_WORDS.has(owner)
-    return isOwn || value === '' || isErrorSetting(name, value, pace)
-  }
-  return (holds === undefined && value === '') || isSetting(name, value, owner, pace)
+  if (
+    (form === ERROR || holds === 'error') &&
+    ERROR_WORDS.has(name) &&
+    AROUND_ERROR_WORDS.has(owner)
+  )
+    return true
+  if (value === '') return holds !== 'inner' && holds !== 'result'
+  return holds === undefined ? isWord(name, value) : isShaped(holds, value, pace)
 }

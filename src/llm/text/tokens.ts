@@ -4,7 +4,7 @@
 import { type JsonNode, span } from '../../json/json-node.js'
 import type { Work } from '../../turns.js'
 import { type At, below, type FoundText, type Source } from './found-text.js'
-import { isPlainName } from './settings.js'
+import { isPlainName } from './shapes.js'
 
 /** Members that repeat the texts of their object, token by token. */
 export const ECHOES: ReadonlySet<string> = new Set([

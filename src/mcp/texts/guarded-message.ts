@@ -107,7 +107,7 @@ function* readMessage(node: JsonNode, reader: Reader): Work<GuardedMessage> {
   const around: Around = { json, role: roleOf(from, type, tool), area: 'envelope', out: entries }
   for (const [name, value] of node.members)
     if (name !== 'id')
-      yield* sweepValue(value, name, '', {
+      yield* sweepValue(value, name, {
         ...around,
         ...(definitions && name !== 'error' && { definitions }),
       })
@@ -117,7 +117,7 @@ function* readMessage(node: JsonNode, reader: Reader): Work<GuardedMessage> {
 function* readOther(node: JsonNode, { json, from }: Reader): Work<GuardedMessage> {
   const entries: Entry[] = []
   const role = from === 'client' ? 'user' : 'tool'
-  yield* sweepValue(node, '', '', { json, role, area: 'envelope', out: entries })
+  yield* sweepValue(node, '', { json, role, area: 'envelope', out: entries })
   return { type: 'other', id: undefined, tool: {}, entries, place: span(node) }
 }
 

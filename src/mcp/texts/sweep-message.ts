@@ -8,13 +8,7 @@ import type { Entry } from '../../llm/text/conversation.js'
 import { sweepDefinitions } from '../../llm/text/definition.js'
 import { foundFile, type FoundText, lookAt, type Source } from '../../llm/text/found-text.js'
 import { entriesOf } from '../../llm/text/message.js'
-import {
-  isFile,
-  isPlainName,
-  isSetting,
-  isShaped,
-  type ShapeName,
-} from '../../llm/text/settings.js'
+import { isFile, isPlainName, isShaped, type ShapeName } from '../../llm/text/shapes.js'
 import { unitsOf, type Work } from '../../turns.js'
 
 /**
@@ -42,16 +36,19 @@ const AREAS: ReadonlyMap<string, Area> = new Map([
   ['_meta', 'meta'],
 ])
 
-/** Settings of MCP, beside those that isSetting() knows. */
+/** Settings of MCP's own types. */
 const NAMES: Readonly<Partial<Record<ShapeName, string>>> = {
-  word: 'jsonrpc level resultType stopReason cacheScope includeContext audience action taskSupport theme',
-  id: 'method cursor nextCursor progressToken protocolVersion logger lastModified lastUpdatedAt',
-  url: 'uriTemplate',
+  word: 'role level audience action taskSupport theme status mode format',
+  name: 'resultType cacheScope includeContext stopReason',
+  date: 'protocolVersion lastModified lastUpdatedAt createdAt',
+  id: `jsonrpc type id name version model method cursor nextCursor progressToken logger requestId taskId toolUseId elicitationId required $id $ref`,
+  mime: 'mimeType',
+  uri: 'uri uris url $schema uriTemplate',
   blob: 'requestState',
 }
 const SHAPE_OF: ReadonlyMap<string, ShapeName> = new Map(
   Object.entries(NAMES).flatMap(([shape, names]) =>
-    names.split(' ').map((name) => [name, shape as ShapeName] as const),
+    names.split(/\s+/).map((name) => [name, shape as ShapeName] as const),
   ),
 )
 
@@ -59,33 +56,28 @@ const SHAPE_OF: ReadonlyMap<string, ShapeName> = new Map(
 const isMedia = ({ members }: JsonObjectNode, name: string): boolean =>
   name === 'blob' || name === 'src' || (name === 'data' && members.has('mimeType'))
 
-/** Reads a value. name: the member that it is, or an item of; owner: the member that contains its object. */
-export function* sweepValue(
-  node: JsonNode,
-  name: string,
-  owner: string,
-  around: Around,
-): Work<void> {
+/** Reads a value. name: the member that it is, or an item of. */
+export function* sweepValue(node: JsonNode, name: string, around: Around): Work<void> {
   const { pace } = around.json
   switch (node.type) {
     case 'string': {
       if (pace.isDue(unitsOf(node.value.length))) yield
-      if (node.value === '' || (yield* isSilent(node, name, owner, around))) return
+      if (node.value === '' || (yield* isSilent(node, name, around))) return
       around.out.push(textOf(node, around))
       return
     }
     case 'array':
       lookAt(node.items.length, around.json)
-      for (const item of node.items) yield* sweepValue(item, name, owner, around)
+      for (const item of node.items) yield* sweepValue(item, name, around)
       return
     case 'object':
-      return yield* sweepObject(node, name, around)
+      return yield* sweepObject(node, around)
     default:
       if (pace.isDue()) yield
   }
 }
 
-function* sweepObject(object: JsonObjectNode, owner: string, around: Around): Work<void> {
+function* sweepObject(object: JsonObjectNode, around: Around): Work<void> {
   const { json, area } = around
   lookAt(object.members.size, json)
   if (json.pace.isDue(1 + object.members.size)) yield
@@ -107,7 +99,7 @@ function* sweepObject(object: JsonObjectNode, owner: string, around: Around): Wo
         continue
       }
     const entered = isEntered && name === 'content' ? 'data' : undefined
-    yield* sweepValue(value, name, owner, {
+    yield* sweepValue(value, name, {
       ...{ json, out: around.out },
       role: isEnvelope && name === 'systemPrompt' ? 'system' : inner.role,
       area: isEnvelope ? (entered ?? AREAS.get(name) ?? area) : area,
@@ -142,14 +134,12 @@ function withRole(object: JsonObjectNode, around: Around): Around {
 function* isSilent(
   { value }: JsonStringNode,
   name: string,
-  owner: string,
   { area, json: { pace } }: Around,
 ): Work<boolean> {
   if (area === 'data') return false
-  if (area === 'meta') return isShaped('id', value)
-  const shape = SHAPE_OF.get(name)
-  if (shape !== undefined) return isShaped(shape, value)
-  const setting = isSetting(name, value, owner, pace)
+  if (area === 'meta')
+    return isShaped('id', value, pace) === true || isShaped('date', value, pace) === true
+  const setting = isShaped(SHAPE_OF.get(name), value, pace)
   return typeof setting === 'boolean' ? setting : yield* setting
 }
 

@@ -88,7 +88,14 @@ describe('blocks', () => {
       {
         type: 'web_search_tool_result',
         tool_use_id: 'srvtoolu_1',
-        content: [{ type: 'web_search_result', title: 'A', url: 'u', encrypted_content: 'Eqg' }],
+        content: [
+          {
+            type: 'web_search_result',
+            title: 'A',
+            url: 'https://a.example/u',
+            encrypted_content: 'Eqg',
+          },
+        ],
       },
       ['1 content 0 title: A'],
     ],

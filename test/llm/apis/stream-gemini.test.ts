@@ -53,7 +53,11 @@ describe('the texts of a chunk', () => {
       ['[tool-call] 0 toolCall 0: {"queries":["a"]}', '0 toolResponse 1 response: {"page":"A"}'],
     ],
     ['an image', [{ inlineData: { mimeType: 'image/png', data: 'iVBORw0K' } }], []],
-    ['a label that is not known', [{ text: 'A', partMetadata: { id: 'x' } }], ['0 text: A']],
+    [
+      'a label that is not known',
+      [{ text: 'A', partMetadata: { id: 'x' } }],
+      ['0 text: A', '0 part partMetadata id: x'],
+    ],
   ])('%s', (_name, parts, said) => {
     expect(eventTexts(chunk(parts))).toEqual(said)
     expect(eventOf(chunk(parts)).api).toBe('gemini')

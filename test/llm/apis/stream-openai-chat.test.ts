@@ -32,7 +32,11 @@ describe('the texts of a chunk', () => {
       ['0 reasoning_details 0 text: Hm'],
     ],
     ['speech', delta({ audio: { id: 'audio_1', transcript: 'Hel' } }), ['0 audio transcript: Hel']],
-    ['a member that is not known', delta({ plan: { Text: 'x', id: 'y' } }), ['0 plan Text: x']],
+    [
+      'a member that is not known',
+      delta({ plan: { Text: 'x', id: 'y' } }),
+      ['0 plan Text: x', '0 plan id: y'],
+    ],
     [
       'parts',
       delta({

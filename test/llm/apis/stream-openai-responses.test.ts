@@ -156,7 +156,7 @@ describe('parts and items', () => {
     ],
     [
       { type: 'file_search_call', queries: ['foxes'], results: [{ filename: 'f', text: 'A fox' }] },
-      ['1 queries 0: foxes', '1 results 0 text: A fox'],
+      ['1 queries 0: foxes', '1 results 0 filename: f', '1 results 0 text: A fox'],
     ],
     [
       { type: 'image_generation_call', result: 'iVBORw0K', revised_prompt: 'A fox' },
@@ -281,8 +281,14 @@ describe('other events', () => {
       type: 'response.output_text.annotation.added',
       annotation: { type: 'file_citation', filename: 'a.txt', quote: 'A fox' },
     }
-    expect(eventTexts(data)).toEqual(['1 content 0 annotation quote: A fox'])
-    expect(endsIn(data)).toEqual(['1 content 0 annotation quote'])
+    expect(eventTexts(data)).toEqual([
+      '1 content 0 annotation filename: a.txt',
+      '1 content 0 annotation quote: A fox',
+    ])
+    expect(endsIn(data)).toEqual([
+      '1 content 0 annotation filename',
+      '1 content 0 annotation quote',
+    ])
   })
 
   test.each([
