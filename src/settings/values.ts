@@ -158,12 +158,17 @@ export const readInteger =
 
 const MOST_WORKERS = 128
 
-/** Reads a number of workers; "auto" is one less than the processors that this process may use. */
-export const readWorkers: ReadValue<number> = (text) => {
-  if (text.trim().toLowerCase() === 'auto') return ok(Math.max(1, availableParallelism() - 1))
-  const given = readInteger(1, MOST_WORKERS)(text)
-  return given.ok ? given : err(`${given.error}, or auto`)
-}
+/** Returns a reader of a number of workers; "auto" is one less than there are processors. */
+export const readWorkersFor =
+  (processors: () => number): ReadValue<number> =>
+  (text) => {
+    if (text.trim().toLowerCase() === 'auto') return ok(Math.max(1, processors() - 1))
+    const given = readInteger(1, MOST_WORKERS)(text)
+    return given.ok ? given : err(`${given.error}, or auto`)
+  }
+
+/** Reads a number of workers, for the processors that this process may use. */
+export const readWorkers = readWorkersFor(availableParallelism)
 
 /** Reads one of the words, ignoring case, and returns it as spelt in the list. */
 export const readOneOf =

@@ -64,10 +64,25 @@ describe('a request', () => {
   test('all that is answered in one tick leaves in one piece', async () => {
     const peer = new RawPeer().greet()
     await peer.frames()
+    peer.writes = 0
     const requests = [1, 3, 5].flatMap((id) => [headers(id), data(id, String(id), true)])
     peer.write(...requests)
     const answers = await peer.frames()
     expect(answers.map(({ streamId }) => streamId)).toEqual([1, 1, 1, 3, 3, 3, 5, 5, 5])
+    expect(peer.writes).toBe(1)
+  })
+
+  test('and so does what answers the requests of one tick later', async () => {
+    const opened: Stream[] = []
+    const peer = new RawPeer((_head, stream) => {
+      opened.push(stream)
+      return handler()
+    }).greet(headers(1, { end: true }), headers(3, { end: true }))
+    await peer.frames()
+    peer.writes = 0
+    for (const stream of opened) stream.respond(Buffer.of(0x88), true)
+    expect((await peer.frames()).map(({ streamId }) => streamId)).toEqual([1, 3])
+    expect(peer.writes).toBe(1)
   })
 
   test('an unknown frame type and an unknown setting are ignored', async () => {

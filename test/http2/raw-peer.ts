@@ -98,6 +98,8 @@ export function echo(stream: Stream): StreamHandler {
 export class RawPeer {
   readonly connection: Connection
   readonly faults: unknown[] = []
+  /** How often the connection has written to its socket. */
+  writes = 0
   /** Bytes that the fake socket reports as unsent. */
   pending = 0
   isPaused = false
@@ -107,6 +109,7 @@ export class RawPeer {
 
   constructor(open: ConnectionOptions['open'] = (_head, stream) => echo(stream)) {
     const write = (bytes: Buffer): void => {
+      this.writes += 1
       this.#received = Buffer.concat([this.#received, bytes])
     }
     const pending = (): number => this.pending
