@@ -70,7 +70,7 @@ test('a tool and a text file of a prompt are masked on their way to the model', 
   expect(sent).toContain(file('a **** note'))
   expect(sent).toContain('"uses the ****"')
   expect(questions(stack.webhook)).toEqual([
-    '/request | user: read it | user: a secret note | tool_definition: uses the secret',
+    '/request | user: read it | user: a.txt | user: a secret note | tool_definition: uses the secret',
   ])
 })
 
@@ -85,7 +85,7 @@ test('without the fields both pass as they are', async () => {
   expect([sent.includes(file('a secret note')), sent.includes('uses the secret')]).toEqual([
     ...[true, true],
   ])
-  expect(questions(stack.webhook)).toEqual(['/request | user: read it'])
+  expect(questions(stack.webhook)).toEqual(['/request | user: read it | user: a.txt'])
 })
 
 /** The events of a streamed reply of OpenAI's Responses API with a tool, a file, and text between them. */
