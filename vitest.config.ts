@@ -169,6 +169,7 @@ const notUnit = [
 // Unit tests that need a process of their own: some replace modules, which must not be loaded yet, and some count the
 // timers or measure the memory of the process.
 const isolated = [
+  'test/app/memory/held-bytes-default.test.ts',
   'test/extauthz/fresh-keys.test.ts',
   'test/extproc/streamed/{async-webhooks,first-text,streamed-reply,tokens}.test.ts',
   'test/extproc/open-streams-memory.test.ts',

@@ -36,20 +36,20 @@ export interface Form {
 type Members = Readonly<Record<string, Readonly<Record<string, Holds>>>>
 
 /** Owner → what its members hold → the names of those, with spaces between. */
-export type Settings = Readonly<Record<string, Readonly<Partial<Record<Holds, string>>>>>
+export type PlacedSettings = Readonly<Record<string, Readonly<Partial<Record<Holds, string>>>>>
 
 /** Creates a form from what the members of each owner hold, and from settings beside those. */
-export function formOf(members: Members, ...settings: readonly Settings[]): Form {
+export function formOf(members: Members, ...settings: readonly PlacedSettings[]): Form {
   const owners = ownersOf(members, settings)
   return { owners, open: { owners } }
 }
 
 /** Creates an open form of settings alone. */
-export const openForm = (...settings: readonly Settings[]): Form => ({
+export const openForm = (...settings: readonly PlacedSettings[]): Form => ({
   owners: ownersOf({}, settings),
 })
 
-function ownersOf(members: Members, settings: readonly Settings[]): Form['owners'] {
+function ownersOf(members: Members, settings: readonly PlacedSettings[]): Form['owners'] {
   const owners = new Map<string, Map<string, Holds>>()
   const ownerOf = (name: string): Map<string, Holds> => {
     const owner = owners.get(name) ?? new Map<string, Holds>()
@@ -66,7 +66,7 @@ function ownersOf(members: Members, settings: readonly Settings[]): Form['owners
   return owners
 }
 
-const namesOf = (settings: Settings): readonly (readonly [string, string, Holds])[] =>
+const namesOf = (settings: PlacedSettings): readonly (readonly [string, string, Holds])[] =>
   Object.entries(settings).flatMap(([owners, held]) =>
     owners.split(' ').flatMap((owner) =>
       Object.entries(held).flatMap(([holds, names]) =>

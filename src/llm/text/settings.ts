@@ -1,10 +1,10 @@
 // The table of all settings: members of LLM bodies and events whose strings are not text, by the object that has them,
 // each with the shape that such a string must have (decision 19b). A member elsewhere, or of another shape, is text.
 
-import { type Form, openForm, type Settings } from './form.js'
+import { type Form, openForm, type PlacedSettings } from './form.js'
 
 /** Any object of an API may have these. */
-const EVERYWHERE: Settings = {
+const EVERYWHERE: PlacedSettings = {
   '': { type: 'type', open: 'cache_control' },
   cache_control: { size: 'ttl', word: 'scope' },
 }
@@ -13,13 +13,13 @@ const FILTERS = `hate self_harm sexual violence jailbreak profanity indirect_att
   protected_material_text`
 
 /** What Azure's content filter found. */
-const FILTERED: Settings = {
+const FILTERED: PlacedSettings = {
   'content_filter_results content_filter_result': { open: FILTERS },
   [FILTERS.replaceAll(/\s+/g, ' ')]: { word: 'severity' },
 }
 
 /** Messages and blocks of chat completions and of Anthropic's messages. */
-export const OF_MESSAGES: Settings = {
+export const OF_MESSAGES: PlacedSettings = {
   ...EVERYWHERE,
   'messages message': { id: 'id tool_call_id', word: 'role status phase' },
   choices: {
@@ -61,7 +61,7 @@ export const OF_MESSAGES: Settings = {
 }
 
 /** Items and parts of OpenAI's Responses API. */
-export const OF_ITEMS: Settings = {
+export const OF_ITEMS: PlacedSettings = {
   ...EVERYWHERE,
   item: {
     ...{ id: 'id call_id approval_request_id container_id created_by' },
@@ -85,7 +85,7 @@ export const OF_ITEMS: Settings = {
 }
 
 /** Gives each name its other spelling too, as in all JSON of protobuf. */
-const inBothSpellings = (settings: Settings): Settings =>
+const inBothSpellings = (settings: PlacedSettings): PlacedSettings =>
   Object.fromEntries(
     Object.entries(settings).map(([owners, held]) => [
       bothOf(owners),
@@ -97,7 +97,7 @@ const bothOf = (names: string): string =>
   `${names} ${names.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}`
 
 /** Contents and candidates of Gemini. */
-export const OF_CONTENTS: Settings = inBothSpellings({
+export const OF_CONTENTS: PlacedSettings = inBothSpellings({
   ...{ parts: { blob: 'thoughtSignature', open: 'fileData videoMetadata mediaResolution' } },
   'functionCall functionResponse': { id: 'id', name: 'name', word: 'scheduling' },
   'toolCall toolResponse': { id: 'id', name: 'name', word: 'toolType' },
@@ -124,7 +124,7 @@ export const OF_CONTENTS: Settings = inBothSpellings({
 })
 
 /** Options that replies repeat. */
-const OPTIONS: Settings = {
+const OPTIONS: PlacedSettings = {
   ...EVERYWHERE,
   tool_choice: {
     name: 'name server_label',
@@ -144,7 +144,7 @@ const OPTIONS: Settings = {
 }
 
 /** The body of a request to OpenAI, Anthropic and servers like them. */
-const OF_REQUEST: Settings = {
+const OF_REQUEST: PlacedSettings = {
   ...OPTIONS,
   request: {
     ...{ model: 'model models', key: 'user safety_identifier prompt_cache_key request_id' },
@@ -202,7 +202,7 @@ export const GEMINI_REQUEST = openForm(
 )
 
 /** An error of a server, beside its words. */
-const OF_ERROR: Settings = {
+const OF_ERROR: PlacedSettings = {
   '': { open: 'error errors detail details' },
   reply: { name: 'type error_type', id: 'code', path: 'param', word: 'status' },
   'error errors detail details fieldViolations': {
@@ -212,7 +212,7 @@ const OF_ERROR: Settings = {
 }
 
 /** A whole reply outside the model's words, and what such replies and events contain at their top level. */
-export const OF_REPLY: Settings = {
+export const OF_REPLY: PlacedSettings = {
   ...OPTIONS,
   ...inBothSpellings({
     usageMetadata: {
@@ -246,13 +246,13 @@ export const OF_REPLY: Settings = {
 }
 
 /** Events have these beside what whole replies have. */
-export const OF_EVENT: Settings = {
+export const OF_EVENT: PlacedSettings = {
   reply: { id: 'item_id', name: 'name', padding: 'obfuscation p', open: 'delta' },
   delta: { word: 'stop_reason', id: 'container', open: 'container' },
 }
 
 /** Lists and descriptions, which answer a GET. */
-const OF_LISTS: Settings = {
+const OF_LISTS: PlacedSettings = {
   reply: { id: 'first_id last_id', open: 'data models' },
   'data models': {
     ...{
@@ -268,7 +268,7 @@ const OF_LISTS: Settings = {
 }
 
 /** Objects of the model's words, wherever they are in a reply that is of no form. */
-const OF_STORED: Settings = {
+const OF_STORED: PlacedSettings = {
   'reply data': { open: 'choices content output candidates' },
   choices: { open: 'message delta' },
   'message delta': { open: 'content tool_calls annotations audio reasoning_details' },
