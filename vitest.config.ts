@@ -229,7 +229,7 @@ export default defineConfig({
           exclude: [...notUnit, ...isolated, ...long],
         },
       },
-      { test: { ...shared, name: 'long', include: long } },
+      { test: { ...shared, name: 'long', include: long, testTimeout: 60_000 } },
       { test: { ...unit, name: 'isolated', include: isolated } },
       {
         test: {
