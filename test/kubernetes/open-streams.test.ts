@@ -89,7 +89,7 @@ afterEach(async () => {
 })
 
 /** The status of a chat; 0 if nobody listens. */
-const ask = async (): Promise<number> => {
+async function ask(): Promise<number> {
   const headers = { 'content-type': 'application/json' }
   const asked = fetch(`${url}/v1/chat/completions`, {
     method: 'POST',

@@ -1,12 +1,13 @@
 // The default of --held-bytes follows the limit of the heap, and that of the system.
 
+import type * as Process from 'node:process'
 import { getHeapStatistics } from 'node:v8'
 import { afterEach, expect, test, vi } from 'vitest'
 import { defaultHeldBytes } from '../../../src/app/memory/held-bytes-default.js'
 
 const system = vi.hoisted(() => ({ limit: 0 }))
 vi.mock('node:process', async (original) => ({
-  ...(await original<typeof import('node:process')>()),
+  ...(await original<typeof Process>()),
   constrainedMemory: () => system.limit,
 }))
 afterEach(() => {
