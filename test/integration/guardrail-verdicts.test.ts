@@ -136,7 +136,7 @@ describe('verdicts', () => {
           role: 'user',
           content: [
             { type: 'text', text: 'secret' },
-            { type: 'image_url', image_url: { url: 'data:secret' } },
+            { type: 'image_url', image_url: { url: 'data:image/png;base64,secret' } },
           ],
         },
         {
