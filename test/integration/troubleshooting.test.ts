@@ -59,6 +59,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   '503 body-not-sent': 'test/extauthz/every-refusal-line.test.ts',
   '503 body-too-large': 'test/integration/audit.test.ts',
   '503 too-many-bodies': 'test/extauthz/every-refusal-line.test.ts',
+  '503 unavailable': 'test/extproc/refused-stream.test.ts',
   '503 deadline': 'test/extauthz/every-refusal-line.test.ts',
   '503 internal-error': 'test/extauthz/every-refusal-line.test.ts',
 }
