@@ -21,7 +21,7 @@ export function jsonNodeValue(node: JsonNode, text: string): CelValue {
       charge(node.members.size, node.members.size * MEMBER_BYTES)
       const map = new Map<string, CelValue>()
       for (const [name, value] of node.members) map.set(name, jsonNodeValue(value, text))
-      return node.unusual === undefined ? map : withOneSpelling(map, node)
+      return withOneSpelling(map, node)
     }
     case 'array':
       if (node.isCut === true) return convertText(node, text)

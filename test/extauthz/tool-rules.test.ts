@@ -108,6 +108,9 @@ describe('what rules read', () => {
     ['mcp.tool.arguments == {"path": "a"}', { Path: 'a' }, 403],
     ['mcp.tool.arguments.list[0].path == "a"', { list: [{ path: 'a', pAth: 'b' }] }, 403],
     ['mcp.tool.arguments.filePath == "a"', { filePath: 'a', Other: 1 }, 200],
+    ['!has(mcp.tool.arguments.filePath)', { filepath: 'b' }, 403],
+    ['!("filePath" in mcp.tool.arguments)', { filepath: 'b' }, 403],
+    ['default(mcp.tool.arguments.filePath, "a") == "a"', { filepath: 'b' }, 403],
     ['mcp.tool.arguments.exists(name, name == "Path")', { Path: 'a' }, 200],
     ['mcp.tool.arguments == {"Path": "a"}', { Path: 'a' }, 200],
   ])('an argument in another spelling fails a rule that reads it: %s of %j', async (...row) => {
