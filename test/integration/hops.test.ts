@@ -48,12 +48,13 @@ const overHttp2 = (port: number): readonly object[] => [
 ]
 
 /** The gateway itself as a webhook: its calls are chats of the guarded route. */
-const itself = {
+const itself = (more: object = {}): object => ({
   webhook: {
     backendRef: backendRef('self'),
     headers: { ':path': '"/guarded/v1/chat/completions"' },
+    ...more,
   },
-}
+})
 
 /** Requests that the listener has had. */
 async function requests(): Promise<number> {
@@ -73,7 +74,8 @@ beforeAll(async () => {
       proxyBackend('backend', backend),
       ...overHttp2(port),
       proxyBackend('llm', backend),
-      ...guardedRoute('/guarded', { response: [itself] }),
+      ...guardedRoute('/guarded', { response: [itself()] }),
+      ...guardedRoute('/fails-open', { request: [itself({ failureMode: 'FailOpen' })] }),
       httpRoute('loop', { rules: [rule('/loop', 'self')] }),
       httpRoute('h2', {
         rules: [{ matches: [prefix('/h2')], backendRefs: [{ name: 'self-h2', port: 80 }] }],
@@ -158,6 +160,15 @@ describe('a webhook that is behind the gateway whose requests it is asked about'
     const answer = await send(stack.origin, path, { method: 'POST', headers, body })
     expect(answer.status).toBe(503)
     expect(await passes()).toBe(6)
+  })
+
+  test('is not left out for a client that says its request has passed often', async () => {
+    const headers = { 'content-type': 'application/json', 'gatehouse-hops': '1111' }
+    const seen = backend.requests.length
+    const path = '/fails-open/v1/chat/completions'
+    const asked = await send(stack.origin, path, { method: 'POST', headers, body: chat('Hello') })
+    expect(asked.status).toBe(503)
+    expect(backend.requests).toHaveLength(seen)
   })
 })
 

@@ -21,7 +21,12 @@ import type { GuardMetrics, Outcome } from './guard-metrics.js'
 import { badStatus, failedCall, givenUp, invalidAnswer, type NoVerdict } from './no-verdict.js'
 import { shownReason } from './verdict-reason.js'
 import { readVerdict, type Shown, type Verdict } from './webhook-answer.js'
-import { type ShownTool, type WebhookRequest, webhookRequest } from './webhook-request.js'
+import {
+  isLastHop,
+  type ShownTool,
+  type WebhookRequest,
+  webhookRequest,
+} from './webhook-request.js'
 
 /** What guards need to ask webhooks. */
 export interface GuardDeps {
@@ -117,7 +122,7 @@ export async function askWebhooks(question: Question, deps: GuardDeps): Promise<
     if (shown === undefined) return { type: 'aborted' }
     const verdict = await askOne(question, compiled, shown, deps)
     if (question.signal.aborted) return { type: 'aborted' }
-    if (!verdict.ok && failureMode === 'FailClosed')
+    if (!verdict.ok && (failureMode === 'FailClosed' || isLastHop(question.attributes)))
       return { type: 'unavailable', webhook: compiled }
     const passing = verdict.ok ? verdict.value : ALLOW
     if (passing.type === 'reject') return rejectOf(passing, deps)

@@ -56,6 +56,10 @@ export function* webhookRequest(
   return { method, path, headers, body: yield* bodyOf(phase, shown, tool) }
 }
 
+/** Whether a gateway would answer the call with 508, so that its client could choose that there is no verdict. */
+export const isLastHop = (attributes: Attributes): boolean =>
+  receivedHops(attributes).length + HOP.length >= MAX_HOPS
+
 /** Beside a mesh nobody counts before Gatehouse, so that the value may be any text of the client's. */
 function receivedHops({ request }: Attributes): string {
   const received = request?.headers.get(HOPS_HEADER) ?? ''
