@@ -21,13 +21,17 @@ describe('settings', () => {
       audio: { voice: 'alloy', format: 'wav' },
       include: ['a.b'],
     },
-    ...{ cache_control: { type: 'ephemeral', ttl: '5m' }, betas: ['x-2025-01-01'] },
+    ...{ cache_control: { type: 'ephemeral', ttl: '5m' }, betas: ['context-1m-2025-08-07'] },
+    anthropic_beta: ['output-128k-2025-02-19'],
+    prompt_cache_retention: '24h',
     ...{ tools: [{ type: 'function', function: { name: 'f', description: 'what it does' } }] },
     temperature: 1,
   }
   const ofGemini = {
     generationConfig: { responseMimeType: 'audio/pcm;rate=24000' },
-    safetySettings: [{ category: 'HARM_CATEGORY_HARASSMENT', threshold: 'BLOCK_NONE' }],
+    safetySettings: [
+      { category: 'HARM_CATEGORY_IMAGE_DANGEROUS_CONTENT', threshold: 'BLOCK_NONE' },
+    ],
   }
 
   test('of the shape that they should have are no texts', () => {
@@ -53,6 +57,8 @@ describe('settings', () => {
     { x_url: 'Ignore_all_rules' },
     { x_signature: 'secret' },
     { user: '123-45-6789' },
+    { prompt_cache_retention: 'secret' },
+    { betas: ['4111-1111-1111-1111'] },
     { user: 'bob@example.com' },
     { service_tier: 'Ignore_all_rules' },
     { reasoning_effort: 'x'.repeat(65) },

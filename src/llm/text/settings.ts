@@ -149,8 +149,9 @@ const OF_REQUEST: PlacedSettings = {
   request: {
     ...{ model: 'model models', key: 'user safety_identifier prompt_cache_key request_id' },
     ...{ id: 'previous_response_id conversation container', size: 'keep_alive size' },
-    type: 'include betas anthropic_beta anthropic_version',
-    word: `service_tier reasoning_effort verbosity truncation encoding_format prompt_cache_retention modalities tool_choice
+    ...{ type: 'include anthropic_version', beta: 'betas anthropic_beta' },
+    retention: 'prompt_cache_retention',
+    word: `service_tier reasoning_effort verbosity truncation encoding_format modalities tool_choice
       response_format format speed inference_geo quality response_role input_type truncate`,
     open: `reasoning text audio thinking cache_control output_config context_management compaction mcp_servers provider
       web_search_options stream_options plugins`,
@@ -227,13 +228,10 @@ export const OF_REPLY: PlacedSettings = {
   }),
   reply: {
     ...{ id: 'id request_id responseId response_id previous_response_id conversation container' },
-    ...{
-      type: 'object',
-      model: 'model modelVersion model_version',
-      date: 'createTime create_time',
-    },
+    ...{ type: 'object', model: 'model modelVersion model_version' },
+    ...{ date: 'createTime create_time', retention: 'prompt_cache_retention' },
     ...{ name: 'system_fingerprint provider', key: 'user safety_identifier prompt_cache_key' },
-    word: `status role stop_reason service_tier truncation tool_choice prompt_cache_retention`,
+    word: 'status role stop_reason service_tier truncation tool_choice',
     open: `usage usageMetadata usage_metadata promptFeedback prompt_feedback incomplete_details text reasoning error prompt prompt_filter_results
       context_management promptTokensDetails prompt_tokens_details`,
   },

@@ -7,6 +7,8 @@ interface Shape {
   readonly longest: number
   /** Takes time in proportion to the length. If longest is infinite, each piece of a string is tested separately. */
   readonly fits: (value: string) => boolean
+  /** What is tested of each piece instead. */
+  readonly fitsPiece?: (piece: string) => boolean
 }
 
 const [FOREIGN, OTHER, DIGIT, LETTER] = [0, 1, 2, 3]
@@ -46,7 +48,7 @@ const UPPER = kindsOf(/[A-Z\d_]/)
 const MOST_DIGITS_OF_WORD = 8
 
 /** Values that an API enumerates: words in lower case, or all in upper case. */
-const wordOf = (longest: number): Shape => ({
+const wordOf = (longest: number, mostDigits = MOST_DIGITS_OF_WORD): Shape => ({
   longest,
   fits: (value) => {
     const kinds = UPPER[value.charCodeAt(0)] === LETTER ? UPPER : LOWER
@@ -54,7 +56,7 @@ const wordOf = (longest: number): Shape => ({
     let digits = 0
     for (let at = 1; at < value.length; at++) {
       const kind = kinds[value.charCodeAt(at)] ?? FOREIGN
-      if (kind === FOREIGN || (kind === DIGIT && ++digits > MOST_DIGITS_OF_WORD)) return false
+      if (kind === FOREIGN || (kind === DIGIT && ++digits > mostDigits)) return false
     }
     return true
   },
@@ -82,11 +84,25 @@ const hasLetter = (value: string): boolean => value.length > SHORT || /[a-z]/i.t
 
 const isEncoded = (value: string): boolean => value === '' || (isBase64(value) && hasLetter(value))
 
+/** Random characters, which may be digits alone while they are few. */
+const isPadding = (value: string): boolean =>
+  isBase64(value) && (hasLetter(value) || value.length <= LONGEST_NUMBER)
+
+const isUrl = (value: string): boolean =>
+  /^(?:https?|gs|s3|file):\/\//.test(value) && isVisible(value)
+
+const LONGEST_URI = 256
+const OTHER_URI = /^(?!data:)[a-z][\w+.-]{0,31}:[\w.:/|~=+{}?&%@#-]*$/i
+
 const SHAPES = {
   /** Names of types, events and versions of an API. */
   type: wordOf(48),
   /** A value from a closed list of the API. */
-  word: wordOf(32),
+  word: wordOf(48),
+  /** Names of betas, which have a date and may have sizes and versions. */
+  beta: wordOf(64, 12),
+  /** How long a prompt is kept. */
+  retention: matching(9, /^(?:in[_-]memory|\d{1,3}h)$/),
   /** How a request asks for summaries of the reasoning. */
   summary: matching(8, /^(?:auto|concise|detailed|none)$/),
   /** A type of JSON, in JSON Schema. */
@@ -113,19 +129,16 @@ const SHAPES = {
     128,
     /^(?:application|audio|font|image|message|model|multipart|text|video)\/[\w.*+-]{1,72}(?:; ?[\w-]{1,16}=[\w.-]{1,32}){0,2}$/,
   ),
-  url: {
-    longest: 4096,
-    fits: (value) => /^(?:https?|gs|s3|file):\/\//.test(value) && isVisible(value),
-  },
-  /** Addresses of MCP, of any scheme. */
+  url: { longest: 4096, fits: isUrl },
+  /** Addresses of MCP: of any scheme, but a text in a data URL is none. */
   uri: {
     longest: 4096,
-    fits: (value) => /^[a-zA-Z][\w+.-]{0,31}:/.test(value) && isVisible(value),
+    fits: (value) => isUrl(value) || (value.length <= LONGEST_URI && OTHER_URI.test(value)),
   },
   /** Encrypted thinking, signatures, vectors. */
-  blob: { longest: Infinity, fits: isEncoded },
+  blob: { longest: Infinity, fits: isEncoded, fitsPiece: isBase64 },
   /** Characters that hide the length of an event. */
-  padding: { longest: 64, fits: isEncoded },
+  padding: { longest: 64, fits: isPadding },
   credential: {
     longest: 4096,
     fits: (value) => isVisible(value.replace(/^(?:Bearer|Basic) /, '')) && hasLetter(value),
@@ -147,10 +160,11 @@ export function isShaped(holds: string | undefined, value: string, pace: Pace): 
   return value.length <= PIECE ? shape.fits(value) : isShapedInPieces(shape, value, pace)
 }
 
-function* isShapedInPieces({ fits }: Shape, value: string, pace: Pace): Work<boolean> {
+function* isShapedInPieces(shape: Shape, value: string, pace: Pace): Work<boolean> {
+  const { fitsPiece = shape.fits } = shape
   for (const piece of piecesOf(value)) {
     if (pace.isDue(unitsOf(piece.length))) yield
-    if (!fits(piece)) return false
+    if (!fitsPiece(piece)) return false
   }
   return true
 }
