@@ -171,6 +171,7 @@ export type FromWorker =
   | {
       readonly type: 'metrics'
       readonly call: number
+      readonly part: number
       readonly metrics: readonly object[]
       readonly isLast: boolean
     }

@@ -64,7 +64,7 @@ export class ToldMetrics {
     if (parts === undefined || metrics === undefined) return undefined
     const isLast = part === parts.length - 1
     if (isLast) this.#calls.delete(call)
-    return { type: 'metrics', call, metrics, isLast }
+    return { type: 'metrics', call, part, metrics, isLast }
   }
 
   #begin(call: number, parts: readonly MetricsJson[]): void {

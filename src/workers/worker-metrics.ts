@@ -34,19 +34,30 @@ export class WorkerMetrics {
   }
 
   /** Takes a part of an answer, and asks for the next one. */
-  receive(worker: number, { call, metrics, isLast }: Omit<MetricsPart, 'type'>): void {
+  receive(worker: number, { call, part, metrics, isLast }: Omit<MetricsPart, 'type'>): void {
     const calls = this.#partial.get(worker) ?? new Map<number, MetricsJson[]>()
     this.#partial.set(worker, calls)
     const parts = calls.get(call) ?? []
+    // Of a call that was given up.
+    if (part !== parts.length) return
     parts.push(metrics)
     if (isLast) {
-      calls.delete(call)
+      // A worker gives up the oldest of many calls, whose other parts never come.
+      for (const asked of calls.keys()) if (asked <= call) calls.delete(asked)
       this.#question.receive(worker, call, joinedParts(parts))
       return
     }
     calls.set(call, parts)
     const place = this.#places.find(({ number }) => number === worker)
     place?.post({ type: 'metrics', call, part: parts.length })
+  }
+
+  /** Parts of answers that are not whole. */
+  get partsHeld(): number {
+    let held = 0
+    for (const calls of this.#partial.values())
+      for (const parts of calls.values()) held += parts.length
+    return held
   }
 
   /** Keeps the counters of a worker that has ended. */

@@ -92,3 +92,10 @@ test('the metrics of thousands of routes come in parts, for readers at the same 
     expect(text.match(/^gatehouse_checks_total\{.* 2$/gm)).toHaveLength(routes.length)
   }
 })
+
+test('of more readers at the same time than a worker answers, no parts are left', async () => {
+  const routes = Array.from({ length: 5_000 }, (_, index) => `default/${String(index)}`)
+  const { all } = someWorkers(1, routes)
+  await Promise.all(Array.from({ length: 20 }, () => all.collect()))
+  expect(all.partsHeld).toBe(0)
+})
