@@ -12,7 +12,7 @@ import { type CheckEnvelope, openCheckRequest, requestIdIn } from './check-reque
 import { encodeDecision } from './check-response.js'
 import { traceCheck } from './check-span.js'
 import { decide } from './decide.js'
-import { type Decision, refuseProbe, refuseUnchecked } from './decision.js'
+import { type Decision, refuseUnchecked } from './decision.js'
 import { logDecision, logUnknown } from './decision-line.js'
 import { AUDITS, KeyLookUps } from './fresh-keys.js'
 import { removeOwnCookies } from './own-cookies.js'
@@ -67,11 +67,9 @@ export function createCheck(options: CheckOptions): Check {
 function probeRefusalOf(
   probes: ProbeSigns,
   envelope: CheckEnvelope,
-  { entry: { isAudited, servesDocuments, key } }: CompiledEntry,
+  { entry }: CompiledEntry,
 ): ProbeRefusal | undefined {
-  if (servesDocuments === true) return undefined
-  const probe = probeRefusal(probes, envelope, key)
-  return isAudited === true && probe !== undefined ? { ...probe, refusal: refuseProbe() } : probe
+  return entry.servesDocuments === true ? undefined : probeRefusal(probes, envelope, entry)
 }
 
 interface Asked {

@@ -1,6 +1,7 @@
 // Refuses the probes of a mesh's controller, which no backend may see, and proves that the route asks Gatehouse. A
 // made-up probe is refused too, without a proof.
 
+import type { AuthzEntry } from '../ir/authz-entry.js'
 import { PROBE_HEADER, PROBED_HEADER } from '../ir/names.js'
 import { aboutRequest, NO_PROOF, probeAnswerText, type ProbeSigns } from '../probes/probe-signs.js'
 import { type CheckEnvelope, readCheckRequest } from './check-request.js'
@@ -16,11 +17,14 @@ export interface ProbeRefusal {
 
 const NAMES = new HeaderNames([PROBE_HEADER])
 
-/** Returns undefined for a request that is no probe. @throws RangeError when the message is malformed. */
+/**
+ * Returns undefined for a request that is no probe. isAudited: the route proves nothing here, but a guard behind adds its own
+ * proof to the answer. @throws RangeError when the message is malformed.
+ */
 export function probeRefusal(
   signs: ProbeSigns,
   envelope: CheckEnvelope,
-  key: string,
+  { key, isAudited }: Pick<AuthzEntry, 'key' | 'isAudited'>,
 ): ProbeRefusal | undefined {
   // Most requests have the name nowhere: looking for it costs less than reading headers.
   if (!envelope.reader.buffer.includes(PROBE_HEADER)) return undefined
@@ -30,7 +34,7 @@ export function probeRefusal(
   const question = typeof value === 'string' ? value : ''
   const proof = signs.prove(question, 'ext_authz', aboutRequest(key, host, path))
   if (proof === undefined) return { refusal: refuseProbe(), isOwn: false }
-  const proofs = { ext_authz: proof, ext_proc: NO_PROOF }
+  const proofs = { ext_authz: isAudited === true ? NO_PROOF : proof, ext_proc: NO_PROOF }
   const answer = probeAnswerText({ question, proofs })
   return { refusal: refuseProbe([PROBED_HEADER, answer]), isOwn: true }
 }

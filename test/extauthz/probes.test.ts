@@ -61,10 +61,10 @@ describe('a request with the header of a probe', () => {
     expect(await check({ path: '/mcp', headers })).toMatchObject({ status: 200 })
   })
 
-  test('is denied on a route that is only audited too, without a proof', async () => {
+  test('is denied on a route that is only audited too, without a proof, which a guard behind can add', async () => {
     const answer = await ask([[PROBE_HEADER, question]], probes, true)
     expect(answer).toMatchObject({ status: 403 })
-    expect(JSON.stringify(answer)).not.toContain(PROBED_HEADER)
+    expect(JSON.stringify(answer)).toContain(`"${question} - -"`)
   })
 })
 
