@@ -26,9 +26,20 @@ export function isPreferred(
   other: MatchPath & { readonly isNarrower: boolean },
   order: PathOrder,
 ): boolean {
-  if (!overlaps(own, other)) return false
+  // First what is cheap: a pattern may have to be compiled.
+  return mayBePreferred(own, other, order) && overlaps(own, other)
+}
+
+function mayBePreferred(
+  own: MatchPath,
+  other: MatchPath & { readonly isNarrower: boolean },
+  order: PathOrder,
+): boolean {
   if (own.type !== other.type) return order.indexOf(other.type) > order.indexOf(own.type)
-  return own.path === other.path ? other.isNarrower : other.path.length > own.path.length
+  if (own.path === other.path) return other.isNarrower
+  // Nobody says which of two patterns is preferred that are as long.
+  const atLeast = own.path.length + (own.type === 'pattern' ? 0 : 1)
+  return other.path.length >= atLeast
 }
 
 /** Whether a match that is no pattern takes a path. A prefix takes whole segments. */
@@ -39,6 +50,8 @@ const takes = ({ path, type }: MatchPath, of: string): boolean =>
 const LONGEST = 300
 
 function mayMatch(pattern: string, { path, type }: MatchPath): boolean {
+  const beginning = beginningOf(pattern)
+  if (!path.startsWith(beginning) && (type === 'exact' || !beginning.startsWith(path))) return false
   // A class within a class has brackets that are no ends. Longer ones are not worth the time.
   if (pattern.length > LONGEST || pattern.includes('[:')) return true
   try {
