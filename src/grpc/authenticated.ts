@@ -91,9 +91,12 @@ class WaitingStream implements StreamListener {
   }
 
   #fail(call: StreamCall, error: unknown): void {
-    const refusal = this.method.refusal?.()
-    if (refusal !== undefined) call.send(refusal)
-    fail(call, error)
+    try {
+      const refusal = this.method.refusal?.()
+      if (refusal !== undefined) call.send(refusal)
+    } finally {
+      fail(call, error)
+    }
   }
 
   refusal(): Uint8Array | undefined {

@@ -39,7 +39,7 @@ export const patternMatches = (match: PatternMatch, path: string): boolean =>
   isUsablePattern(match) && matchesWhole(path, match.value)
 
 /** Maximum number of paths whose answers are kept on a pattern: policies come and go. */
-const MOST_ANSWERS = 64
+const MOST_ANSWERS = 1_024
 
 const answersOf = memo((_: PatternMatch) => new Map<string, boolean>())
 
