@@ -282,7 +282,7 @@ async function usesOwn(): Promise<void> {
 
 async function usesNoOther(): Promise<void> {
   const nothing = await asRogueFor('nothing')
-  expect([nothing.check.status, nothing.process.status]).toEqual([503, 500])
+  expect([nothing.check.status, nothing.process.status]).toEqual([503, 503])
   expect(await asRogueFor('foreign')).toEqual(nothing)
   expect(await get('rogue', '/set')).toEqual(nothing.check)
   expect(replica.log()).toMatch(/"key":"bob\/app\/0".*"gateway":"alice\/gw"/)
@@ -335,10 +335,10 @@ describe('with workers', () => {
 
 test('an Envoy whose Gateway is gone may use no route, on the connections that it has', async () => {
   await api.call('DELETE', '/apis/gateway.networking.k8s.io/v1/namespaces/alice/gateways/gw')
-  // Gatehouse ends the calls with an error, for which Envoy answers so unless it is configured otherwise.
+  // Gatehouse ends checks with an error, for which Envoy answers 403 unless it is configured otherwise.
   await eventually(async () => {
     const { check, process } = await asRogueFor('own')
-    expect([check.status, process.status]).toEqual([403, 500])
+    expect([check.status, process.status]).toEqual([403, 503])
   }, 90_000)
   expect((await get('rogue', '/foreign')).status).toBe(403)
 })
