@@ -103,6 +103,7 @@ test.each([
   ['an exact path beside it', other('/b', {}, 'exact'), false, false],
   ['a prefix', other('/abc'), false, true],
   ['a longer pattern', other('/ab.*', {}, 'pattern'), true, true],
+  ['a pattern of the same length', other('/?a.', {}, 'pattern'), true, true],
   ['a longer pattern beside it', other('/bcd.*', {}, 'pattern'), false, false],
 ])('%s of a route without a policy beside a pattern', (_, one, inEnvoyGateway, inIstio) => {
   const route = own('/a.*', {}, 'RegularExpression')
