@@ -9,6 +9,8 @@ export interface MessageAccount {
 /** A budget that all connections share. */
 export interface MessageBudget {
   open(): MessageAccount
+  /** The most that one connection may hold, in bytes. Absent: 256 MiB. */
+  readonly mostOfOne?: number
 }
 
 /** Maximum buffered bytes per connection: thousands of messages of 64 KiB, in buffers of up to twice their size. */
@@ -20,10 +22,12 @@ export const UNSHARED: MessageBudget = { open: () => ({ add: () => true }) }
 /** Memory held by the unfinished messages of one connection. */
 export class HeldMessages {
   readonly #account: MessageAccount
+  readonly #most: number
   #bytes = 0
 
   constructor(budget: MessageBudget) {
     this.#account = budget.open()
+    this.#most = Math.min(MAX_CONNECTION_BYTES, budget.mostOfOne ?? Infinity)
   }
 
   get bytes(): number {
@@ -32,7 +36,7 @@ export class HeldMessages {
 
   /** Adds bytes; a negative number gives them back. false: too much is held already; nothing is added. */
   add(bytes: number): boolean {
-    if (bytes > 0 && this.#bytes + bytes > MAX_CONNECTION_BYTES) return false
+    if (bytes > 0 && this.#bytes + bytes > this.#most) return false
     if (!this.#account.add(bytes)) return false
     this.#bytes += bytes
     return true

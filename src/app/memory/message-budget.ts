@@ -8,11 +8,13 @@ import type { Tally } from '../../extproc/stream/tally.js'
 const LEAST_BYTES = 64 * 1024 * 1024
 
 /** heldBytes: what guarded bodies may hold. tally: shared by all workers; absent: of this process. */
-export const createMessageBudget = (
+export function createMessageBudget(
   heldBytes: number,
   metrics: Metrics,
   tally?: Tally,
-): HeldBytes =>
-  createHeldBytes(Math.max(LEAST_BYTES, heldBytes), tally, () =>
-    metrics.budgetReached('grpc-messages'),
-  )
+): HeldBytes & { readonly mostOfOne: number } {
+  const onFull = (): void => metrics.budgetReached('grpc-messages')
+  const budget = createHeldBytes(Math.max(LEAST_BYTES, heldBytes), tally, onFull)
+  // One Envoy must not take what all others need.
+  return { ...budget, mostOfOne: Math.max(LEAST_BYTES, heldBytes / 2) }
+}
