@@ -31,7 +31,7 @@ import { type MeshName, stepsFor } from './support/walk/walk-page.js'
 import { startWalkShell } from './support/walk/walk-shell.js'
 
 /** Longest time between the steps of a walk, on a busy machine. */
-const PATIENCE = 120_000
+const PATIENCE = 240_000
 
 const closing: (() => Promise<unknown>)[] = []
 
@@ -140,31 +140,35 @@ const meshes: readonly Mesh[] = [
   { name: 'istio', install: installIstio, showGateway: showIstioGateway },
 ]
 
-test.each(meshes)('the walk for $name', async ({ name, install, showGateway }) => {
-  const api = await startApiServer({ bare: true })
-  closing.push(() => api.close())
-  const shell = await startWalkShell(await api.kubeconfig(), (args) => install(api, args))
-  closing.push(() => shell.close())
-  const cluster = Promise.all([
-    runDeployment(api, 'default', 'mcp-server', () => running(mcpServerPod())),
-    runDeployment(api, 'gatehouse', 'gatehouse', (one) => running(gatehousePod(api, one))),
-    eventually(() => api.get('gateway.networking.k8s.io/v1', 'Gateway', 'edge'), PATIENCE).then(
-      () => showGateway(api),
-    ),
-  ])
-  const steps = stepsFor(name)
-  expect(steps.map(({ promised }) => promised)).toEqual([
-    [],
-    ['200'],
-    [],
-    [],
-    ['True', '401', '200', 'authorization_servers'],
-  ])
-  const walk = async (): Promise<void> => {
-    for (const { title, commands, promised } of steps) {
-      const output = await shell.run(commands)
-      expect(output, title).toMatch(new RegExp(promised.join('[^]*')))
+test.each(meshes)(
+  'the walk for $name',
+  { timeout: 2 * PATIENCE },
+  async ({ name, install, showGateway }) => {
+    const api = await startApiServer({ bare: true })
+    closing.push(() => api.close())
+    const shell = await startWalkShell(await api.kubeconfig(), (args) => install(api, args))
+    closing.push(() => shell.close())
+    const cluster = Promise.all([
+      runDeployment(api, 'default', 'mcp-server', () => running(mcpServerPod())),
+      runDeployment(api, 'gatehouse', 'gatehouse', (one) => running(gatehousePod(api, one))),
+      eventually(() => api.get('gateway.networking.k8s.io/v1', 'Gateway', 'edge'), PATIENCE).then(
+        () => showGateway(api),
+      ),
+    ])
+    const steps = stepsFor(name)
+    expect(steps.map(({ promised }) => promised)).toEqual([
+      [],
+      ['200'],
+      [],
+      [],
+      ['True', '401', '200', 'authorization_servers'],
+    ])
+    const walk = async (): Promise<void> => {
+      for (const { title, commands, promised } of steps) {
+        const output = await shell.run(commands)
+        expect(output, title).toMatch(new RegExp(promised.join('[^]*')))
+      }
     }
-  }
-  await Promise.all([cluster, walk()])
-})
+    await Promise.all([cluster, walk()])
+  },
+)
