@@ -38,7 +38,7 @@ const DEFINITION = openForm({
       ...{ model: 'model', size: 'size', url: 'server_url url uri', mime: 'mimeType' },
       credential: 'authorization',
     },
-  /** Of the requests to a tool's server. */
+  // Of the requests to a tool's server.
   headers: { credential: 'Authorization authorization X-API-Key x-api-key Api-Key api-key' },
   user_location: { code: 'country' },
   cache_control: { size: 'ttl' },
