@@ -94,9 +94,10 @@ class WaitingStream implements StreamListener {
     try {
       const refusal = this.method.refusal?.()
       if (refusal !== undefined) call.send(refusal)
-    } finally {
-      fail(call, error)
+    } catch (fault) {
+      return fail(call, fault)
     }
+    fail(call, error)
   }
 
   refusal(): Uint8Array | undefined {

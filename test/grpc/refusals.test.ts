@@ -87,4 +87,18 @@ describe('a stream', () => {
     const outcome = await outcomeOf(open('/a.Service/Talk'))
     expect(outcome).toMatchObject({ status: Status.UNAVAILABLE, content: 'no' })
   })
+
+  test('whose refusal fails ends, and nothing else does', async () => {
+    const admit = (): Promise<void> => Promise.reject(new GrpcError(Status.UNAVAILABLE, 'x'))
+    const broken: GrpcMethod = {
+      ...closed,
+      refusal: () => {
+        throw new Error('a bug')
+      },
+    }
+    const { methods } = authenticated({ name: 'a.Service', methods: { Talk: broken } }, { admit })
+    await serve(methods)
+    // A rejection that nobody handles would fail this file, and would end the process.
+    expect(await outcomeOf(open('/a.Service/Talk'))).toMatchObject({ status: Status.UNKNOWN })
+  })
 })
