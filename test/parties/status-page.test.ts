@@ -168,7 +168,7 @@ describe('each part', () => {
     const [keys] = await itemsOf('keys')
     expect(keys).toMatch(/Key set[\s\S]*\/jwks[\s\S]*● Fresh[\s\S]*ago/)
     const [envoy] = await itemsOf('envoys')
-    expect(envoy).toMatch(/● Up to date[\s\S]*Listener [0-9a-f]+/)
+    expect(envoy).toMatch(/● Up to date[\s\S]*Listener [0-9a-z]+/)
   })
 
   test('resources come with their conditions, problems first', async () => {
