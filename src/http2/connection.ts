@@ -4,7 +4,8 @@
 import { FrameBudget } from './frame-budget.js'
 import { type Frame, FrameReader } from './frame-reader.js'
 import { expectLength, expectStream, withoutPadding } from './frame-rules.js'
-import { type HeaderBlock, HeaderBlocks } from './header-blocks.js'
+import { type HeaderBlock, HeaderBlocks, MAX_HEADER_LIST_BYTES } from './header-blocks.js'
+import { type ByteAccount, HeldHeads } from './held-heads.js'
 import { Keepalive } from './keepalive.js'
 import { Outbound } from './outbound.js'
 import {
@@ -23,9 +24,11 @@ import type { Stream, StreamHandler } from './stream.js'
 import { Streams } from './streams.js'
 import type { Transport } from './transport.js'
 
-/** Dependencies of a connection: its transport, a clock, and the factory of stream handlers. */
+/** Dependencies of a connection: its transport, a budget, a clock, and the factory of stream handlers. */
 export interface ConnectionOptions {
   readonly transport: Transport
+  /** What headers hold counts here, except for a part that each connection has for itself. */
+  readonly heads: ByteAccount
   /** Returns the handler of a new stream; it may respond before it returns. */
   open(head: RequestHead, stream: Stream): StreamHandler
   /** Milliseconds of a monotonic clock. */
@@ -36,8 +39,6 @@ export interface ConnectionOptions {
 
 /** Maximum open streams. Envoy opens up to 1,024 before it has received the SETTINGS. */
 export const MAX_CONCURRENT_STREAMS = 4_096
-/** Maximum size of a header list, and of the header block that carries it. */
-export const MAX_HEADER_LIST_BYTES = 65_536
 
 /** Receive window of the connection. It is replenished on receipt, because each stream has its own window. */
 const CONNECTION_WINDOW = 16 * 1024 * 1024
@@ -60,7 +61,7 @@ export class Connection {
   readonly #options: ConnectionOptions
   readonly #outbound: Outbound
   readonly #reader = new FrameReader((frame) => this.#onFrame(frame))
-  readonly #headers = new HeaderBlocks(MAX_HEADER_LIST_BYTES)
+  readonly #headers: HeaderBlocks
   readonly #budget = new FrameBudget()
   /** Separate, and not reset by answers: SETTINGS may visit every stream, and no client sends them with each answer. */
   readonly #settingsBudget = new FrameBudget()
@@ -79,12 +80,13 @@ export class Connection {
   constructor(options: ConnectionOptions) {
     this.#options = options
     this.#outbound = new Outbound(options.transport)
+    const heads = new HeldHeads(options.heads)
+    this.#headers = new HeaderBlocks(heads)
     this.#streams = new Streams(
       this.#outbound,
       {
-        maxStreams: MAX_CONCURRENT_STREAMS,
+        ...{ maxStreams: MAX_CONCURRENT_STREAMS, heads, now: () => options.now() },
         open: (head, stream) => options.open(head, stream),
-        now: () => options.now(),
       },
       () => this.#closeIfDrained(),
     )
@@ -121,6 +123,7 @@ export class Connection {
   onClose(): void {
     this.#isOver = true
     this.#streams.cancelAll()
+    this.#headers.clear()
   }
 
   /** Checks all timeouts; must be called about once a second. */
@@ -133,6 +136,7 @@ export class Connection {
     })
     if (verdict === 'dead') return this.#options.transport.destroy()
     if (verdict === 'ping') this.#outbound.frame(FrameType.PING, 0, 0, Keepalive.PAYLOAD)
+    if (this.#headers.isLate(now)) return this.#fail(ErrorCode.ENHANCE_YOUR_CALM)
     this.#streams.tick(now)
     if (now - this.#drainSince > DRAIN_MS) this.#drained()
   }

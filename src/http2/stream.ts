@@ -22,6 +22,8 @@ export interface StreamOwner {
   readonly outbound: Outbound
   /** Called when a stream has closed; early: the peer may still send frames on it. */
   closed(stream: Stream, early: boolean): void
+  /** Called when header lists of this size are no longer kept. */
+  forgot(headBytes: number): void
   now(): number
 }
 
@@ -45,7 +47,7 @@ const NOTHING = new Uint8Array(0)
 /** The server's end of one stream (RFC 9113, section 5): both windows, the request body and the response. */
 export class Stream implements Sender {
   readonly id: number
-  readonly headBytes: number
+  #headBytes: number
   readonly #outbound: Outbound
   readonly #owner: StreamOwner
   #handler: StreamHandler = NOBODY
@@ -67,7 +69,7 @@ export class Stream implements Sender {
 
   constructor(id: number, owner: StreamOwner, request: IncomingRequest) {
     this.id = id
-    this.headBytes = request.headBytes
+    this.#headBytes = request.headBytes
     this.#outbound = owner.outbound
     this.#owner = owner
     this.#sendWindow = owner.outbound.initialWindow
@@ -90,6 +92,19 @@ export class Stream implements Sender {
 
   get stalledSince(): number {
     return this.#stalledSince
+  }
+
+  /** Size of the header list that is kept, in bytes. */
+  get headBytes(): number {
+    return this.#headBytes
+  }
+
+  /** Called when the header list is not kept any longer than this call: it no longer counts. */
+  forgetHead(): void {
+    if (this.#isClosed) return
+    const bytes = this.#headBytes
+    this.#headBytes = 0
+    this.#owner.forgot(bytes)
   }
 
   // Sending.

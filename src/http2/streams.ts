@@ -2,6 +2,7 @@
 
 import type { Frame } from './frame-reader.js'
 import { type HeaderBlock, isPriorityOfItself } from './header-blocks.js'
+import type { HeldHeads } from './held-heads.js'
 import { sizeOf } from './hpack-decoder.js'
 import type { Outbound } from './outbound.js'
 import { ConnectionError, ErrorCode, FrameType, MAX_WINDOW } from './protocol.js'
@@ -12,6 +13,8 @@ import { Stream, type StreamHandler, type StreamOwner } from './stream.js'
 /** Dependencies of the stream table: the stream limit, a clock, and the factory of handlers. */
 export interface StreamsOptions {
   readonly maxStreams: number
+  /** What the header lists of open streams hold, in the budget of all connections. */
+  readonly heads: HeldHeads
   open(head: RequestHead, stream: Stream): StreamHandler
   now(): number
 }
@@ -65,9 +68,14 @@ export class Streams implements StreamOwner {
   closed(stream: Stream, early: boolean): void {
     if (this.#newest === stream) this.#newest = undefined
     else this.#open.delete(stream.id)
-    this.#openHeadBytes -= stream.headBytes
+    this.forgot(stream.headBytes)
     if (early) this.#remember(stream.id)
     this.#onClosed()
+  }
+
+  forgot(headBytes: number): void {
+    this.#openHeadBytes -= headBytes
+    this.#options.heads.add(-headBytes)
   }
 
   /** Ignores all streams above the last one, because the peer may retry them on another connection (section 6.8). */
@@ -92,6 +100,8 @@ export class Streams implements StreamOwner {
     if (this.size >= this.#options.maxStreams || this.#hasTooManyHeads())
       this.#refuse(id, ErrorCode.REFUSED_STREAM)
     else if (head === undefined || block.dependsOnItself) this.#refuse(id, ErrorCode.PROTOCOL_ERROR)
+    else if (!this.#options.heads.add(this.#lastHeadBytes))
+      this.#refuse(id, ErrorCode.ENHANCE_YOUR_CALM)
     else this.#begin(id, head, block.endStream)
   }
 

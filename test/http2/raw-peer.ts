@@ -107,7 +107,10 @@ export class RawPeer {
   clock = 0
   #received = Buffer.alloc(0)
 
-  constructor(open: ConnectionOptions['open'] = (_head, stream) => echo(stream)) {
+  constructor(
+    open: ConnectionOptions['open'] = (_head, stream) => echo(stream),
+    heads: ConnectionOptions['heads'] = { add: () => true },
+  ) {
     const write = (bytes: Buffer): void => {
       this.writes += 1
       this.#received = Buffer.concat([this.#received, bytes])
@@ -124,7 +127,7 @@ export class RawPeer {
         close: () => (this.ending = 'closed'),
         destroy: () => (this.ending = 'destroyed'),
       },
-      open,
+      ...{ open, heads },
       now: () => this.clock,
       onFault: (error) => this.faults.push(error),
     })
