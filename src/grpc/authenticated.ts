@@ -44,16 +44,8 @@ function authenticatedMethod(method: GrpcMethod, authenticator: Authenticator): 
   if (method.type === 'unary')
     return {
       ...method,
-      handle: (request, call) => {
-        const admitted = authenticator.admit(call)
-        if (admitted === undefined) return method.handle(request, call)
-        // The message is a view of a buffer that the connection uses again.
-        const kept = Buffer.from(request)
-        return admitted.then(() => {
-          if (call.isCancelled()) throw new GrpcError(Status.CANCELLED, 'the call is over')
-          return method.handle(kept, call)
-        })
-      },
+      // With the headers: nobody else must be able to hold memory with messages that do not end.
+      admit: (call) => authenticator.admit(call),
     }
   return {
     ...method,
@@ -92,7 +84,7 @@ class WaitingStream implements StreamListener {
 
   #fail(call: StreamCall, error: unknown): void {
     try {
-      const refusal = this.method.refusal?.()
+      const refusal = this.method.refusal?.(error)
       if (refusal !== undefined) call.send(refusal)
     } catch (fault) {
       return fail(call, fault)
@@ -100,8 +92,8 @@ class WaitingStream implements StreamListener {
     fail(call, error)
   }
 
-  refusal(): Uint8Array | undefined {
-    return (this.#listener ?? this.method).refusal?.()
+  refusal(error: unknown): Uint8Array | undefined {
+    return (this.#listener ?? this.method).refusal?.(error)
   }
 
   onMessage(message: Buffer): void {

@@ -68,8 +68,8 @@ export function createHealth(names: readonly string[]): Health {
     service: {
       name: HealthService.typeName,
       methods: {
-        Check: unaryMethod(HealthService.method.check, check),
-        Watch: streamMethod(HealthService.method.watch, watch),
+        Check: { ...unaryMethod(HealthService.method.check, check), isPublic: true },
+        Watch: { ...streamMethod(HealthService.method.watch, watch), isPublic: true },
       },
     },
     setServing: (now) => {

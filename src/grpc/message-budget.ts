@@ -1,4 +1,6 @@
-// Limits the memory of messages that have not arrived whole: those of one connection, and those of all together.
+// Limits the memory of messages that have not arrived whole, and of headers: those of one connection, and all together.
+
+import { GrpcError, Status } from './status.js'
 
 /** The part of one connection in a budget. */
 export interface MessageAccount {
@@ -19,7 +21,17 @@ const MAX_CONNECTION_BYTES = 256 * 1024 * 1024
 /** A budget without a limit, so that only the limit of each connection counts. */
 export const UNSHARED: MessageBudget = { open: () => ({ add: () => true }) }
 
-/** Memory held by the unfinished messages of one connection. */
+/** A message has no room among all that have not arrived whole. */
+export class TooManyUnfinished extends GrpcError {
+  /** For logs. */
+  readonly reason = 'too-many-unfinished-messages'
+
+  constructor() {
+    super(Status.RESOURCE_EXHAUSTED, 'too many messages at once')
+  }
+}
+
+/** Memory held by the unfinished messages of one connection, and by its headers. */
 export class HeldMessages {
   readonly #account: MessageAccount
   readonly #most: number

@@ -1,6 +1,6 @@
 // Splits the content of a request into gRPC messages. A prefix of five bytes holds the compressed flag and the length.
 
-import type { HeldMessages } from './message-budget.js'
+import { type HeldMessages, TooManyUnfinished } from './message-budget.js'
 import { GrpcError, Status } from './status.js'
 
 /** Length of the prefix of a gRPC message. */
@@ -57,8 +57,7 @@ export class MessageReader {
     const needed = this.length + length
     const capacity = Math.max(MIN_CAPACITY, needed, Math.min(2 * needed, 2 * this.length))
     const before = this.#buffer?.length ?? 0
-    if (!this.#held.add(capacity - before))
-      throw new GrpcError(Status.RESOURCE_EXHAUSTED, 'too many messages at once')
+    if (!this.#held.add(capacity - before)) throw new TooManyUnfinished()
     const buffer = Buffer.allocUnsafeSlow(capacity)
     this.#buffer?.copy(buffer, 0, this.#from, this.#to)
     this.#to = this.length

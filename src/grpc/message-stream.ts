@@ -13,7 +13,7 @@ import {
   RESPONSE_HEADERS,
   Status,
 } from './status.js'
-import type { CallConnection } from './unary-call.js'
+import { type CallConnection, lateMessage } from './unary-call.js'
 
 /** A call of a streaming method. */
 export class MessageStream implements StreamCall, StreamHandler {
@@ -25,6 +25,9 @@ export class MessageStream implements StreamCall, StreamHandler {
   #listener: StreamListener | undefined
   #method: StreamMethod | undefined
   #timer: NodeJS.Timeout | undefined
+  /** When the first message, or one that has begun to arrive, must be whole, by now(); undefined: none is awaited. */
+  #arrivesBy: number | undefined
+  #hasMessage = false
   /** Received bytes not yet returned to the client's window. */
   #untaken = 0
   #isPaused = false
@@ -43,6 +46,7 @@ export class MessageStream implements StreamCall, StreamHandler {
     this.#head = head
     this.#connection = connection
     this.#reader = new MessageReader(connection.held)
+    this.#awaitMessage()
     this.deadline = timeoutMs === undefined ? Infinity : Date.now() + timeoutMs
     if (timeoutMs === undefined) return
     const late = new GrpcError(Status.DEADLINE_EXCEEDED, 'the deadline has passed')
@@ -97,6 +101,7 @@ export class MessageStream implements StreamCall, StreamHandler {
 
   pause(): void {
     this.#isPaused = true
+    this.#arrivesBy = undefined
   }
 
   resume(): void {
@@ -123,10 +128,17 @@ export class MessageStream implements StreamCall, StreamHandler {
     while (!this.#isPaused && !this.#isOver) {
       const end = endOfMessage(bytes, from, bytes.length)
       if (end === undefined) break
+      this.#took()
       this.#listener?.onMessage(bytes.subarray(from + PREFIX_BYTES, end))
       from = end
     }
     if (from < bytes.length && !this.#isOver) this.#reader.push(bytes.subarray(from))
+  }
+
+  /** Ends a call whose client does not send its first message, or the rest of one. Time between messages does not count. */
+  onTick(): void {
+    if (this.#arrivesBy !== undefined && this.#connection.now() >= this.#arrivesBy)
+      this.#fail(lateMessage())
   }
 
   onEnd(): void {
@@ -154,8 +166,10 @@ export class MessageStream implements StreamCall, StreamHandler {
     while (!this.#isPaused && !this.#isOver) {
       const message = this.#reader.next()
       if (message === undefined) break
+      this.#took()
       this.#listener?.onMessage(message)
     }
+    this.#awaitMessage()
     if (this.#isPaused || this.#isOver) return
     // The rest is the beginning of a message, which may be longer than the window.
     this.#stream.consume(this.#untaken)
@@ -164,6 +178,18 @@ export class MessageStream implements StreamCall, StreamHandler {
     if (this.#reader.length > 0) throw new GrpcError(Status.INTERNAL, 'a message without its end')
     this.#hasEnded = false
     this.#listener?.onEnd()
+  }
+
+  #took(): void {
+    this.#hasMessage = true
+    this.#arrivesBy = undefined
+  }
+
+  #awaitMessage(): void {
+    const isAwaited = !this.#hasMessage || this.#reader.length > 0
+    // A client that is held back cannot send the rest.
+    if (this.#isPaused || this.#isOver || !isAwaited) this.#arrivesBy = undefined
+    else this.#arrivesBy ??= this.#connection.now() + this.#connection.arrivalMs
   }
 
   #guard(act: () => void): void {
@@ -178,15 +204,15 @@ export class MessageStream implements StreamCall, StreamHandler {
   #fail(error: unknown): void {
     if (this.#isOver) return
     const listener = this.#listener
-    this.#refuse(listener ?? this.#method)
+    this.#refuse(listener ?? this.#method, error)
     if (error instanceof GrpcError) this.end(error.status, error.message)
     else this.end(Status.UNKNOWN, 'the call failed')
     this.#guard(() => listener?.onCancel())
   }
 
-  #refuse(by: Pick<StreamListener, 'refusal'> | undefined): void {
+  #refuse(by: Pick<StreamListener, 'refusal'> | undefined, error: unknown): void {
     try {
-      const refusal = by?.refusal?.()
+      const refusal = by?.refusal?.(error)
       if (refusal !== undefined) this.send(refusal)
     } catch (fault) {
       this.#connection.onFault(fault)

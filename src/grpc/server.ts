@@ -19,6 +19,8 @@ export interface GrpcServerOptions {
   readonly logger: Logger
   /** What the unfinished messages of all connections may hold. Absent: as much as the limits of connections allow. */
   readonly messages?: MessageBudget
+  /** Within how many milliseconds a message must have arrived whole. Absent: 30 s. */
+  readonly arrivalMs?: number
   /** Called for each connection beyond MAX_CONNECTIONS. */
   readonly onRefused?: () => void
 }
@@ -36,10 +38,10 @@ export const MAX_CONNECTIONS = 4_096
 
 /** Starts a server. @throws {Error} the address is taken, or the certificates cannot be used. */
 export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcServer> {
-  const { address, services, logger, tls, messages, onRefused } = options
+  const { address, services, logger, tls, messages, arrivalMs, onRefused } = options
   warnIfOpen(address, tls, logger)
   const more = { ...(tls && { tls }), ...(messages && { messages }) }
-  const serving = await createServing({ type: address.type, services, logger, ...more })
+  const serving = await createServing({ type: address.type, services, logger, arrivalMs, ...more })
   const listening = await listen({
     address,
     maxConnections: MAX_CONNECTIONS,

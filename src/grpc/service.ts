@@ -19,9 +19,23 @@ export interface GrpcService {
 /** A method, unary or streaming. */
 export type GrpcMethod = UnaryMethod | StreamMethod
 
+/** What unary and streaming methods have in common. */
+interface AnyMethod {
+  /**
+   * Whether clients may call it before anything is known of them. It gets no metadata, and a connection may have only some
+   * of its calls, with small messages: they must not take what the calls of all others share.
+   */
+  readonly isPublic?: true
+}
+
 /** One message, one answer. A thrown or rejected GrpcError sets the status; any other error becomes UNKNOWN. */
-export interface UnaryMethod {
+export interface UnaryMethod extends AnyMethod {
   readonly type: 'unary'
+  /**
+   * Called when the headers are there, before any of the message. Absent, or returns undefined: the call is handled. A
+   * promise: the message waits for it; if it rejects, the call ends at once.
+   */
+  admit?(call: Call): Promise<void> | undefined
   handle(request: Buffer, call: Call): Uint8Array | Promise<Uint8Array>
   /**
    * Returns the answer in place of an error, for clients that take an error for consent. It is also called shortly before
@@ -31,13 +45,13 @@ export interface UnaryMethod {
 }
 
 /** Any number of messages in both directions. */
-export interface StreamMethod {
+export interface StreamMethod extends AnyMethod {
   readonly type: 'stream'
   /** Whether its calls stay open for days, longer than what a client has proved may be true. */
   readonly isLasting?: true
   open(call: StreamCall): StreamListener
   /** Returns what is sent before the error of a call that has no listener yet, as StreamListener.refusal() does. */
-  refusal?(): Uint8Array | undefined
+  refusal?(error: unknown): Uint8Array | undefined
 }
 
 /** A call in progress. */
@@ -74,5 +88,5 @@ export interface StreamListener {
   onCancel(): void
   onDrain(): void
   /** Returns what is sent before the server ends the call with an error, for clients that take an error for consent. */
-  refusal?(): Uint8Array | undefined
+  refusal?(error: unknown): Uint8Array | undefined
 }

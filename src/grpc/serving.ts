@@ -24,6 +24,8 @@ export interface ServingOptions {
   readonly logger: Logger
   /** What the unfinished messages of all connections may hold. Absent: as much as the limits of connections allow. */
   readonly messages?: MessageBudget
+  /** Within how many milliseconds a message must have arrived whole. Absent: 30 s. */
+  readonly arrivalMs?: number | undefined
 }
 
 /** Lifecycle of a server, whatever the source of its connections. */
@@ -47,7 +49,7 @@ const TICK_MS = 1_000
 
 /** Creates a server for given sockets. @throws {Error} the certificates cannot be used. */
 export async function createServing(options: ServingOptions): Promise<SocketServing> {
-  const { type, services, logger, tls, messages = UNSHARED } = options
+  const { type, services, logger, tls, messages = UNSHARED, arrivalMs } = options
   const health = createHealth(services.map((service) => service.name))
   const methods = methodsOf([health.service, ...services])
   const connections = new Connections()
@@ -57,7 +59,7 @@ export async function createServing(options: ServingOptions): Promise<SocketServ
   const acceptor = createAcceptor({
     ...{ type, certificates },
     onConnection: (socket, peer) => {
-      const connection = serveConnection(socket, { methods, peer, messages, onFault })
+      const connection = serveConnection(socket, { methods, peer, messages, arrivalMs, onFault })
       connections.add(connection)
       socket.once('close', () => connections.delete(connection))
     },

@@ -13,6 +13,10 @@ import { encodeTrailersOnly, GrpcError, OK_TRAILERS, RESPONSE_HEADERS, Status } 
 export interface CallConnection {
   readonly peer: Peer
   readonly held: HeldMessages
+  /** Within how many milliseconds a message must have arrived whole: of its first byte, or of the headers of its call. */
+  readonly arrivalMs: number
+  /** Milliseconds of a monotonic clock. */
+  now(): number
   /** Called with the internal error of a handler. */
   onFault(error: unknown): void
 }
@@ -25,6 +29,9 @@ export class UnaryCall implements Call, StreamHandler {
   readonly #head: RequestHead
   readonly #connection: CallConnection
   #reader: MessageReader | undefined
+  #admitted: Promise<void> | undefined
+  /** When the message must have arrived whole, by now(); Infinity: it has. */
+  #arrivesBy: number
   #timer: NodeJS.Timeout | undefined
   #isTaken = false
   #isOver = false
@@ -41,6 +48,18 @@ export class UnaryCall implements Call, StreamHandler {
     this.#head = head
     this.#connection = connection
     this.deadline = timeoutMs === undefined ? Infinity : Date.now() + timeoutMs
+    // From the headers on: they hold memory too, whether a message follows or not.
+    this.#arrivesBy = connection.now() + connection.arrivalMs
+  }
+
+  /** Asks whether the call is served. Its answer may come before the message. */
+  open(): void {
+    try {
+      this.#admitted = this.#method.admit?.(this)
+      this.#admitted?.catch((error: unknown) => this.#fail(error))
+    } catch (error) {
+      this.#fail(error)
+    }
   }
 
   get peer(): Peer {
@@ -86,9 +105,10 @@ export class UnaryCall implements Call, StreamHandler {
   /** Does nothing: the answer is the only message. */
   onDrain(): void {}
 
-  /** Ends a call whose message has not arrived by the deadline. While an async method runs, a timer does it. */
+  /** Ends a call whose message has not arrived in time. While an async method runs, a timer does it. */
   onTick(): void {
-    if (this.#timer === undefined && Date.now() >= this.deadline) this.#endLate()
+    if (this.#connection.now() >= this.#arrivesBy) this.#fail(lateMessage())
+    else if (this.#timer === undefined && Date.now() >= this.deadline) this.#endLate()
   }
 
   #takeAll(bytes: Buffer): void {
@@ -99,13 +119,24 @@ export class UnaryCall implements Call, StreamHandler {
   }
 
   #handle(message: Buffer): void {
-    const answer = this.#method.handle(message, this)
+    this.#arrivesBy = Infinity
+    const answer =
+      this.#admitted === undefined
+        ? this.#method.handle(message, this)
+        : // The message is a view of a buffer that the connection uses again.
+          this.#handleAfter(this.#admitted, Buffer.from(message))
     if (!(answer instanceof Promise)) return this.#answer(answer)
     if (this.deadline !== Infinity) this.#startTimer()
     void answer.then(
       (late) => this.#answer(late),
       (error: unknown) => this.#fail(error),
     )
+  }
+
+  async #handleAfter(admitted: Promise<void>, message: Buffer): Promise<Uint8Array> {
+    await admitted
+    if (this.#isOver) throw new GrpcError(Status.CANCELLED, 'the call is over')
+    return this.#method.handle(message, this)
   }
 
   #startTimer(): void {
@@ -160,5 +191,9 @@ export class UnaryCall implements Call, StreamHandler {
 
 /** How long before the deadline a refusal is sent, at most. */
 const REFUSAL_MS = 100
+
+/** Returns the error of a call whose message has not arrived whole in time. */
+export const lateMessage = (): GrpcError =>
+  new GrpcError(Status.DEADLINE_EXCEEDED, 'a message has not arrived whole in time')
 
 const notOne = (): GrpcError => new GrpcError(Status.INTERNAL, 'the method takes one message')

@@ -107,6 +107,39 @@ test.each(['Unary', 'Stream'])('a %s call that is refused reaches no service', a
   expect(events).toEqual([])
 })
 
+test.each(['Unary', 'Stream'])(
+  'a %s call that is refused ends before its message is there',
+  async (method) => {
+    const { authenticator, reject } = gate()
+    const { open } = await serve(echo().service, authenticator)
+    const [silent, half] = [open(method), open(method)]
+    half.write(message('hello').subarray(0, 7))
+    reject(new GrpcError(Status.UNAUTHENTICATED, 'who are you'))
+    const refused = { status: Status.UNAUTHENTICATED, message: 'who are you' }
+    expect(await Promise.all([outcomeOf(silent), outcomeOf(half)])).toMatchObject([
+      ...[refused, refused],
+    ])
+  },
+)
+
+test.each(['Unary', 'Stream'])(
+  'an authenticator that throws ends a %s call alone',
+  async (method) => {
+    let asked = 0
+    const admit = () => {
+      asked += 1
+      if (asked === 1) throw new Error('secret')
+      return undefined
+    }
+    const { open } = await serve(echo().service, { admit })
+    const [failed, next] = [open(method), open(method)]
+    for (const call of [failed, next]) call.end(message('hello'))
+    expect(await Promise.all([outcomeOf(failed), outcomeOf(next)])).toMatchObject([
+      ...[{ status: Status.UNKNOWN, message: 'the call failed' }, { content: 'hello' }],
+    ])
+  },
+)
+
 test.each(['Unary', 'Stream'])('a %s call says nothing of an error inside', async (method) => {
   const { authenticator, reject } = gate()
   const { open } = await serve(echo().service, authenticator)

@@ -14,7 +14,7 @@ export const { logger, lines } = recordingLogger()
 
 export async function serve(
   methods: Readonly<Record<string, GrpcMethod>>,
-  more: Pick<GrpcServerOptions, 'messages'> = {},
+  more: Pick<GrpcServerOptions, 'messages' | 'arrivalMs'> = {},
 ): Promise<void> {
   lines.length = 0
   server = await startGrpcServer({

@@ -19,8 +19,8 @@ function begin(address: string, ended: (status: number) => void): ClientHttp2Ses
   session.on('error', () => {})
   const stream = session.request({
     ':method': 'POST',
-    // A check would be answered by a refusal instead.
-    ':path': '/grpc.health.v1.Health/Check',
+    // Checks and ext_proc streams would be answered by a refusal instead, and calls of the health service do not count.
+    ':path': '/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources',
     'content-type': 'application/grpc',
     te: 'trailers',
   })
