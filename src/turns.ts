@@ -1,6 +1,7 @@
 // Cooperative work: it is counted in units and done in slices between which other tasks run.
 
 import type { Ending } from './ending.js'
+import { TurnLine } from './turn-line.js'
 
 /** Work that yields where other tasks may run. */
 export type Work<T> = Generator<undefined, T, undefined>
@@ -191,7 +192,8 @@ export function* mapEach<Element, Result>(
   return results
 }
 
-/** Resolves in the next turn of the event loop. */
-export function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve))
-}
+/** All work of this thread. */
+const line = new TurnLine(() => performance.now())
+
+/** Resolves in a later turn of the event loop, which all that wait for one share. */
+export const nextTurn = (): Promise<void> => line.wait()
