@@ -13,6 +13,7 @@ import { apiOfPath, apiOfRequest, familyOfRequest } from './detect-api.js'
 import type { LlmApi } from './text/api.js'
 import type { Conversation, Entry } from './text/conversation.js'
 import { type Inspects, INSPECTS_NEITHER, sourceOf } from './text/found-text.js'
+import { wordsIn } from './text/words.js'
 
 /** A body's API and its entries. */
 type EventTexts = readonly [LlmApi, readonly Entry[]]
@@ -37,7 +38,7 @@ const MARKS = ['choices', 'content', 'output', 'candidates', 'data', 'completion
 
 /**
  * model: a model's reply, in a known form. any: the reply to a request without a body, in any form. error: a reply with
- * an error status, whose own words pass unseen.
+ * an error status, likewise, which has no known form even where it quotes a model.
  */
 export type ReplyKind = 'model' | 'any' | 'error'
 
@@ -49,18 +50,26 @@ export const readReply = (
   inspects = INSPECTS_NEITHER,
 ): Work<Result<Conversation, string>> =>
   read(body, function* (json) {
-    const other = (isError: boolean): Work<EventTexts> => readOther(json, path, isError, inspects)
-    if (kind === 'error') return yield* other(true)
+    const other = (): Work<EventTexts> => readOther(json, path, inspects)
+    if (kind === 'error') return yield* other()
     const plain = plainReply(json.root)
     if (plain !== undefined) return ['openai-chat', plain]
     try {
-      if (isCount(json)) return yield* other(false)
+      if (isCount(json)) return yield* other()
       return yield* readModelReply(json, inspects)
     } catch (error) {
-      if (kind === 'any' && error instanceof UnreadableForm) return yield* other(false)
+      if (kind === 'any' && error instanceof UnreadableForm) return yield* other()
       throw error
     }
   })
+
+/** Reads a body that is not JSON as one text. path: the request's, with its query. */
+export function* readWords(body: Uint8Array, path = ''): Work<Result<Conversation, string>> {
+  const words = yield* wordsIn(body)
+  return words === undefined
+    ? err('not UTF-8')
+    : ok({ api: apiOfPath(path) ?? 'openai-chat', ...words })
+}
 
 /** Whether it counts the tokens of a prompt, as every API can; anything beside the number is shown. */
 const isCount = ({ root }: JsonText): boolean =>
@@ -68,14 +77,9 @@ const isCount = ({ root }: JsonText): boolean =>
   ['input_tokens', 'totalTokens'].some((name) => root.members.get(name)?.type === 'number') &&
   MARKS.every((name) => member(root, name) === undefined)
 
-function* readOther(
-  { root, text }: JsonText,
-  path: string,
-  isError: boolean,
-  inspects: Inspects,
-): Work<EventTexts> {
+function* readOther({ root, text }: JsonText, path: string, inspects: Inspects): Work<EventTexts> {
   const source = sourceOf(text, inspects)
-  return [apiOfPath(path) ?? 'openai-chat', yield* readAnything(root, source, isError)]
+  return [apiOfPath(path) ?? 'openai-chat', yield* readAnything(root, source)]
 }
 
 function* readModelReply({ root, text }: JsonText, inspects: Inspects): Work<EventTexts> {

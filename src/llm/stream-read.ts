@@ -75,12 +75,12 @@ function* readTypedForm(json: Source, root: JsonObjectNode): Work<Form> {
   if (type !== undefined && isMessageEvent(type))
     return ['anthropic-messages', yield* readMessageEvent(json, root, type)]
   const api = apiOfError(root)
-  if (api !== undefined) return [api, yield* anything(root, json, true)]
+  if (api !== undefined) return [api, yield* anything(root, json)]
   if (type === undefined)
     throw new UnreadableForm('an event of the stream is of a form that is not known')
   return [
     member(root, 'sequence_number') === undefined ? 'anthropic-messages' : 'openai-responses',
-    yield* anything(root, json, false),
+    yield* anything(root, json),
   ]
 }
 
@@ -96,7 +96,7 @@ function* readChoicesForm(json: Source, root: JsonObjectNode): Work<Form> {
     : ['openai-chat', yield* readChunk(json, root)]
 }
 
-function* anything(root: JsonObjectNode, json: Source, isError: boolean): Work<TextsAndEnds> {
+function* anything(root: JsonObjectNode, json: Source): Work<TextsAndEnds> {
   const at = spokenAt(json, 'event')
-  return yield* beside(yield* anythingIn(root, at, isError), root, at)
+  return yield* beside(yield* anythingIn(root, at), root, at)
 }

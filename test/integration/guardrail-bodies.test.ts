@@ -91,14 +91,14 @@ test.each([
   expect((await send(stack.origin, '/open/v1/stored')).body).toContain('a secret')
 })
 
-test('an error of the LLM reaches the client as it is', async () => {
-  stack.llm.answer(answerJson({ error: { message: 'a secret' } }, 429))
-  const answer = await stack.post('/both', chat('hi'))
-  expect(answer).toMatchObject({ status: 429, body: '{"error":{"message":"a secret"}}' })
+test('an error of the LLM that says nothing else than settings reaches the client unasked', async () => {
+  const body = '{"error":{"message":"","type":"api_error","code":"x"}}'
+  stack.llm.answer(answerJson(JSON.parse(body), 429))
+  expect(await stack.post('/both', chat('hi'))).toMatchObject({ status: 429, body })
   expect(stack.webhook.requests.map(({ url }) => url)).toEqual(['/request'])
 })
 
-test('what an error quotes of the model is masked', async () => {
+test('what an error says and quotes is masked', async () => {
   const error = { message: 'Failed to call a function.', failed_generation: 'a secret' }
   stack.llm.answer(answerJson({ error }, 400))
   const answer = await stack.post('/both', chat('hi'))

@@ -67,13 +67,13 @@ describe("an LLM's reply", () => {
     },
   )
 
-  test('an error page, which nobody reads, keeps its charset', async () => {
-    answerAs('text/html; charset=iso-8859-1', '<p>no</p>', 502)
+  test('an error page is read as UTF-8 too', async () => {
+    answerAs('text/html; charset=iso-8859-1', '<p>a secret</p>', 502)
     const { status, headers, body } = await stack.post('/both', chat('hi'))
     expect([status, headers['content-type'], body]).toEqual([
       502,
-      'text/html; charset=iso-8859-1',
-      '<p>no</p>',
+      'text/html; charset=utf-8',
+      '<p>a ****</p>',
     ])
   })
 })

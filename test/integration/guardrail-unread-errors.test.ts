@@ -30,6 +30,8 @@ test.each<[string, Uint8Array, Record<string, string>]>([
   ['UTF-16', Buffer.from(`\ufeff${failed}`, 'utf16le'), {}],
   ['JSON lines', Buffer.from(`{}\n${failed}`), {}],
   ['a list that has no end', Buffer.from(` \n[${failed},`), { 'content-type': 'text/plain' }],
+  ['a list with a value of JavaScript', Buffer.from(`[NaN,${failed}]`), {}],
+  ['a list behind a blank of clients', Buffer.from(`\v[${failed}]`), {}],
   ['an end that is missing', gzipSync(failed).subarray(0, -8), { 'content-encoding': 'gzip' }],
   ['an encoding of tomorrow', Buffer.from(failed), { 'content-encoding': 'new' }],
   ['more than may be read', Buffer.from(failed + ' '.repeat(10 * MIB)), {}],
@@ -49,3 +51,16 @@ test.each(['text/event-stream', 'application/json; of=text/event-stream'])(
     expect(answer).toMatchObject({ status: 400, body: failed.replace('secret', '****') })
   },
 )
+
+const HIDDEN = String.raw`{"error":{"message":"s\u0065cret"}}`
+test.each([
+  [`[null,${HIDDEN}]`, '[null,{"error":{"message":"****"}}]'],
+  [`[true,${HIDDEN}]`, '[true,{"error":{"message":"****"}}]'],
+  [`[ false,${HIDDEN}]`, '[ false,{"error":{"message":"****"}}]'],
+  [String.raw`"a s\u0065cret"`, '"a ****"'],
+])('an error is shown as its client reads it: %s', async (body, masked) => {
+  for (const type of ['application/json', 'text/plain']) {
+    stack.llm.answer(failWith({ 'content-type': type }, body))
+    expect(await stack.post('/both', chat('hi'))).toMatchObject({ status: 400, body: masked })
+  }
+})

@@ -1,7 +1,8 @@
 // Replies of every API: the texts found, what a change removes, and what is rejected because a text could be missed.
 
 import { describe, expect, test } from 'vitest'
-import { readReply, type ReplyKind } from '../../src/llm/read-body.js'
+import { readReply, readWords, type ReplyKind } from '../../src/llm/read-body.js'
+import { rewrite } from '../../src/llm/text/conversation.js'
 import { atOnce } from '../../src/turns.js'
 import { lines, masked, problemOf, replyOf } from './bodies.js'
 
@@ -272,16 +273,36 @@ describe('replies without a text of a model', () => {
     expect(read('any', said)).toEqual(['assistant: a', 'assistant: b', 'assistant: c'])
   })
 
-  test('of an error its own words pass, all else is text', () => {
-    const error = { message: 'Too many.', type: 'rate_limit', code: 'x', param: 'messages[0]' }
-    expect(read('error', { error: { ...error, failed_generation: 'a' } })).toEqual(['assistant: a'])
-    expect(read('error', { object: 'error', message: 'No.', said: 'a' })).toEqual(['assistant: a'])
-    expect(read('error', { detail: [{ loc: ['body', 0], msg: 'No.', input: 'a' }] })).toEqual([
-      'assistant: a',
-    ])
+  test('of an error all but its settings is text', () => {
+    const error = { message: 'b', type: 'rate_limit', code: 'x', param: 'messages[0]' }
+    const both = ['assistant: b', 'assistant: a']
+    expect(read('error', { error: { ...error, failed_generation: 'a' } })).toEqual(both)
+    expect(read('error', { object: 'error', message: 'b', said: 'a' })).toEqual(both)
+    expect(read('error', { detail: [{ loc: ['body', 0], msg: 'b', input: 'a' }] })).toEqual(both)
+    expect(read('error', { error: 'b', errors: ['a'] })).toEqual(both)
+    expect(read('error', [{ error }, 'a'])).toEqual(both)
+    const filtered = { hate: { filtered: false, severity: 'safe' } }
+    const innererror = { code: 'ResponsibleAIPolicyViolation', content_filter_result: filtered }
+    expect(read('error', { error: { ...error, innererror } })).toEqual(['assistant: b'])
     expect(read('error', message({ type: 'text', text: 'a' }))).toEqual(['assistant: a'])
     expect(read('error', { choices: [{ message: 'a' }] })).toEqual(['assistant: a'])
     expect(read('error', { error: { said: { message: 'a' } } })).toEqual(['assistant: a'])
+  })
+
+  test('a body that is not JSON is one text, which may change or vanish', () => {
+    for (const [body, now] of [
+      ['<p>a fox</p>\n', '<p>a "bear"</p>'],
+      ['a fox', ''],
+    ] as const) {
+      const found = atOnce(readWords(new TextEncoder().encode(body), '/v1/messages'))
+      if (!found.ok) throw new Error(found.error)
+      expect(found.value.api).toBe('anthropic-messages')
+      expect(lines(found.value)).toEqual([`assistant: ${body}`])
+      expect(atOnce(rewrite(found.value, [body]))).toBe(body)
+      expect(atOnce(rewrite(found.value, [now]))).toBe(now)
+    }
+    expect(atOnce(readWords(Buffer.from(' \n')))).toMatchObject({ value: { entries: [] } })
+    expect(atOnce(readWords(Buffer.of(0xff)))).toEqual({ ok: false, error: 'not UTF-8' })
   })
 
   test.each([

@@ -3,10 +3,10 @@
 import type { Attributes } from '../../cel/attributes.js'
 import type { Ending } from '../../ending.js'
 import { apiOfPath } from '../../llm/detect-api.js'
-import { readReply } from '../../llm/read-body.js'
+import { readReply, readWords } from '../../llm/read-body.js'
 import { usageOf } from '../../llm/text/usage.js'
 import { inTurns, type Work } from '../../turns.js'
-import { encodeUtf8InTurns } from '../../utf8.js'
+import { decodeUtf8InTurns, encodeUtf8InTurns } from '../../utf8.js'
 import { decodeReply, isReadable, UNREADABLE_ENCODING } from '../encodings/decode-reply.js'
 import { BUSY } from '../stream/held-bytes.js'
 import type { Headers } from '../stream/process-message.js'
@@ -14,7 +14,7 @@ import type { GuardDeps } from '../webhook/ask-webhooks.js'
 import { type Guard, inspectsOf } from '../webhook/compiled-guard.js'
 import { replyAttributes } from '../webhook/gen-ai-attributes.js'
 import { countTokens } from '../webhook/token-usage.js'
-import { looksCompressed, looksLikeJson } from './error-body.js'
+import { looksLikeJson } from './error-body.js'
 import { busy, refusal } from './guard-reply.js'
 import { requestPath } from './inspect-request.js'
 import { type Aborted, inspectConversation, type Refused, refused } from './inspection.js'
@@ -44,29 +44,31 @@ export async function inspectReply(
 ): Promise<ReplyFinding> {
   const encoding = encodingOf(headers)
   const body = encoding === '' ? bytes : await decodeReply(bytes, encoding, deps.maxBodyBytes)
-  const isError = !isSuccess(headers)
-  const isOwn = isError && (await inTurns(isServersOwn(bytes, body), signal))
-  if (isOwn === undefined) return { type: 'aborted' }
   const unread = (problem: string): ReplyFinding =>
-    isOwn || passesUnread(guard, problem, deps)
-      ? { type: 'unread' }
-      : unreadableReply(problem, attributes)
+    passesUnread(guard, problem, deps) ? { type: 'unread' } : unreadableReply(problem, attributes)
   if (body === undefined) return unread(UNREADABLE_ENCODING)
   // A compressed body is sent on decompressed: the client's decoder might read something else in the same bytes.
   const asRead: ReplyFinding = body === bytes ? { type: 'same' } : { type: 'changed', body }
+  const isError = !isSuccess(headers)
+  const isJson = !isError || (await inTurns(isToBeJson(body), signal))
+  if (isJson === undefined) return { type: 'aborted' }
+  const path = requestPath(attributes)
   const kind = isError ? 'error' : hadBody ? 'model' : 'any'
   const reading = inTurns(
-    readReply(body, kind, requestPath(attributes), inspectsOf(guard.response)),
+    isJson ? readReply(body, kind, path, inspectsOf(guard.response)) : readWords(body, path),
     signal,
   )
   const read = reading instanceof Promise ? await reading : reading
   if (read === undefined) return { type: 'aborted' }
   if (!read.ok) return unread(read.error)
   const conversation = read.value
+  // Clients could read events behind words.
+  const isUnread = !isJson && isEventStream(headers) && conversation.entries.length > 0
+  if (isUnread) return unread('it is not a stream of events')
   const usage = usageOf(conversation.json)
   countTokens(deps, guard, usage)
   deps.span?.set(replyAttributes(conversation.api, usage))
-  // Embeddings, lists of models and errors have nothing to ask about.
+  // Embeddings and lists of models have nothing to ask about.
   if (conversation.entries.length === 0) return asRead
   const { route, response: webhooks } = guard
   const inspected = await inspectConversation(
@@ -79,10 +81,10 @@ export async function inspectReply(
   return changed === undefined ? { type: 'aborted' } : { type: 'changed', body: changed }
 }
 
-/** Whether an error reply is not JSON, but e.g. a page or a word. body: undefined when it could not be decoded. */
-function* isServersOwn(bytes: Uint8Array, body: Uint8Array | undefined): Work<boolean> {
-  if (yield* looksLikeJson(body ?? bytes)) return false
-  return body !== undefined || !(yield* looksCompressed(bytes))
+/** Whether the body of an error is read as JSON, and not as words. */
+function* isToBeJson(body: Uint8Array): Work<boolean> {
+  const text = yield* decodeUtf8InTurns(body)
+  return text === undefined || (yield* looksLikeJson(text))
 }
 
 /** Why a reply beyond --max-body-bytes is not read. */

@@ -4,7 +4,7 @@ import { apiOfPath } from '../../llm/detect-api.js'
 import { decoderOf, UNREADABLE_ENCODING } from '../encodings/decode-reply.js'
 import type { Decoder } from '../encodings/decoder.js'
 import type { Headers } from '../stream/process-message.js'
-import { eventStream, type Framing } from '../streamed/framing.js'
+import type { StreamedForm } from '../streamed/opening.js'
 import type { GuardDeps } from '../webhook/ask-webhooks.js'
 import type { Guard } from '../webhook/compiled-guard.js'
 import {
@@ -17,14 +17,21 @@ import {
   TOO_LARGE,
 } from './inspect-reply.js'
 
+/** What a reply may turn out to be, and the decoder for its Content-Encoding. */
+export interface MayBeStreamed {
+  readonly form: StreamedForm
+  readonly decoder: Decoder
+}
+
 /** How the body of a reply is handled. */
 export type ReplyPlan =
   /** Passed on as it arrives. */
   | { readonly type: 'pass' }
   | { readonly type: 'refuse'; readonly problem: string }
-  | { readonly type: 'stream'; readonly framing: Framing; readonly decoder: Decoder }
-  /** decoder: present if the headers do not tell a streamed array from an object. */
-  | { readonly type: 'hold'; readonly decoder: Decoder | undefined }
+  /** As events. */
+  | { readonly type: 'stream'; readonly decoder: Decoder }
+  /** streamed: present if the headers do not tell a streamed reply from a whole one. */
+  | { readonly type: 'hold'; readonly streamed: MayBeStreamed | undefined }
 
 /** path: the request's path. */
 export function replyPlan(
@@ -38,19 +45,22 @@ export function replyPlan(
   const problem = isSuccess(headers) ? problemOfReply(headers) : undefined
   if (problem !== undefined)
     return passesUnread(guard, problem, deps) ? { type: 'pass' } : { type: 'refuse', problem }
-  // Errors are read as a whole, whatever their content type.
   if (isSuccess(headers) && isEventStream(headers)) {
     const decoder = decoderOf(encodingOf(headers), maxBodyBytes)
     return decoder === undefined
       ? { type: 'refuse', problem: UNREADABLE_ENCODING }
-      : { type: 'stream', framing: eventStream(maxBodyBytes), decoder }
+      : { type: 'stream', decoder }
   }
   if (lengthOfReply(headers) > maxBodyBytes) return { type: 'refuse', problem: TOO_LARGE }
-  const mayBeArray = isSuccess(headers) && streamsAsArray(path)
-  return {
-    type: 'hold',
-    decoder: mayBeArray ? decoderOf(encodingOf(headers), maxBodyBytes) : undefined,
-  }
+  const form = mayBe(headers, path)
+  const decoder = form && decoderOf(encodingOf(headers), maxBodyBytes)
+  return { type: 'hold', streamed: decoder && { form, decoder } }
+}
+
+/** Servers may declare events and answer an error in JSON. undefined: it can only be whole. */
+function mayBe(headers: Headers, path: string): StreamedForm | undefined {
+  if (isSuccess(headers)) return streamsAsArray(path) ? 'array' : undefined
+  return isEventStream(headers) ? 'events' : undefined
 }
 
 /** Whether streams are one JSON array, as Gemini's are unless the client asks for events. */

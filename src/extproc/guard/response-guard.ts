@@ -9,8 +9,8 @@ import { withRequestId } from '../stream/immediate-response.js'
 import type { BodyPart, Headers, HeadersPart } from '../stream/process-message.js'
 import type { FirstMessage, ProcessorStream } from '../stream/processor.js'
 import { createOwnReply, OF_THE_BYTES, type OwnReply } from '../stream/reply-output.js'
-import { type ArrayOpening, createArrayOpening } from '../streamed/array-opening.js'
-import { type Framing, jsonArray } from '../streamed/framing.js'
+import { eventStream, type Framing, jsonArray } from '../streamed/framing.js'
+import { createOpening, type StreamedForm, type StreamOpening } from '../streamed/opening.js'
 import { createStreamedPhase, type StreamedPhase } from '../streamed/streamed-phase.js'
 import type { GuardDeps } from '../webhook/ask-webhooks.js'
 import type { Guard } from '../webhook/compiled-guard.js'
@@ -28,7 +28,7 @@ import {
 import { requestPath } from './inspect-request.js'
 import type { Refused } from './inspection.js'
 import { asUtf8, sendPassed } from './read-reply.js'
-import { type ReplyPlan, replyPlan } from './reply-plan.js'
+import { type MayBeStreamed, type ReplyPlan, replyPlan } from './reply-plan.js'
 import type { RequestGuard } from './request-guard.js'
 
 /** The response phase of one exchange. */
@@ -49,15 +49,16 @@ export function createResponseGuard(
 ): ResponseGuard {
   let headers: Headers = new Map()
   let streamed: StreamedPhase | undefined
-  /** Present while the reply may still turn out to be an array. */
-  let opening: ArrayOpening | undefined
+  /** Present while the reply may still turn out to be streamed. */
+  let opening: StreamOpening | undefined
   const own = createOwnReply(stream)
   const context = { guard, request, own, headers: () => headers }
   const { phase, refuseUnread } = createHeldReply(context, stream, deps)
 
-  const startStream = (framing: Framing, decoder: Decoder): void => {
+  const startStream = (form: StreamedForm, decoder: Decoder): void => {
     phase.become('done')
     const attributes = request.attributes()
+    const framing = FRAMINGS[form](deps.maxBodyBytes)
     streamed = createStreamedPhase({ guard, attributes, framing, decoder }, stream, deps)
     sendHeaders(stream.send, 'response', { set: asUtf8(headers), remove: STREAMED })
   }
@@ -65,15 +66,15 @@ export function createResponseGuard(
     phase.become(plan.type !== 'pass' ? 'holding' : isWhole ? 'done' : 'passing')
     if (plan.type === 'pass') sendHeaders(stream.send, 'response')
     else if (plan.type === 'refuse') refuseUnread(plan.problem)
-    else if (plan.type === 'stream') startStream(plan.framing, plan.decoder)
-    else if (plan.decoder !== undefined) opening = openingOf(plan.decoder, stream.signal)
+    else if (plan.type === 'stream') startStream('events', plan.decoder)
+    else if (plan.streamed !== undefined) opening = openingOf(plan.streamed, stream.signal)
   }
-  const lookForArray = async (message: BodyPart, opened: ArrayOpening): Promise<void> => {
+  const lookForStream = async (message: BodyPart, opened: StreamOpening): Promise<void> => {
     const found = await opened.look(message.body)
     if (stream.signal.aborted) return
     if (found.type !== 'unknown') opening = undefined
-    if (found.type !== 'array') return phase.body(message)
-    startStream(jsonArray(deps.maxBodyBytes), found.decoder)
+    if (found.type !== 'streamed') return phase.body(message)
+    startStream(opened.form, found.decoder)
     await streamed?.body({ body: NO_BYTES, endOfStream: message.endOfStream })
   }
   return {
@@ -90,7 +91,7 @@ export function createResponseGuard(
     },
     body: (message) => {
       own.begin(false)
-      if (opening !== undefined && phase.state === 'holding') return lookForArray(message, opening)
+      if (opening !== undefined && phase.state === 'holding') return lookForStream(message, opening)
       return (streamed ?? phase).body(message)
     },
     trailers: () => {
@@ -111,8 +112,13 @@ const PASS: ReplyPlan = { type: 'pass' }
 /** Headers to remove from a reply whose length is unknown when its headers are sent. */
 const STREAMED = ['content-length', ...OF_THE_BYTES]
 
-function openingOf(decoder: Decoder, signal: Ending): ArrayOpening {
-  const opening = createArrayOpening(decoder)
+const FRAMINGS: Readonly<Record<StreamedForm, (maxBytes: number) => Framing>> = {
+  array: jsonArray,
+  events: eventStream,
+}
+
+function openingOf({ form, decoder }: MayBeStreamed, signal: Ending): StreamOpening {
+  const opening = createOpening(form, decoder)
   signal.addEventListener('abort', () => opening.close())
   return opening
 }

@@ -9,10 +9,9 @@ import {
   type AskedEntry,
   askWebhooks,
   type GuardDeps,
-  isShown,
   type PhaseVerdict,
 } from '../webhook/ask-webhooks.js'
-import type { CompiledWebhook, Guard } from '../webhook/compiled-guard.js'
+import { type CompiledWebhook, type Guard, isShown } from '../webhook/compiled-guard.js'
 
 /** The webhooks of one mode. */
 export interface Webhooks {

@@ -10,8 +10,8 @@
 //
 // A text that has ended, or that has a whole unseen window, is never paused.
 
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { HeldChannel } from '../../llm/windows/held-channel.js'
+import { nextTurn } from '../../turns.js'
 import type { AskedEntry, PhaseVerdict } from '../webhook/ask-webhooks.js'
 
 /** Milliseconds that a window waits for the end of a word. */

@@ -14,6 +14,6 @@ export function* readContent(body: JsonObjectNode, json: Source): Work<readonly 
   const content = asArray(member(body, 'content'), 'content')
   const found: FoundText[] = []
   const at = { json, role, toolRole: role }
-  yield* sweepMember(content, { name: 'content', owner: '', holds: 'inner' }, at, MESSAGES, found)
+  yield* sweepMember(content, { name: 'content', holds: 'inner' }, at, MESSAGES, found)
   return yield* messageEntries(json, found, role)
 }

@@ -6,16 +6,15 @@ import type { Work } from '../../turns.js'
 import { beside, type TextsAndEnds } from '../text/event-texts.js'
 import { type Form, formOf, type Holds } from '../text/form.js'
 import type { At, FoundText } from '../text/found-text.js'
-import { ANSWER, ERROR, OF_EVENT, OF_REPLY } from '../text/settings.js'
+import { ANSWER, OF_EVENT, OF_REPLY } from '../text/settings.js'
 import { sweepMember, sweepObject } from '../text/sweep.js'
 
 const OWN: Readonly<Record<string, Holds>> = { tools: 'definition', output_text: 'text' }
 /** The form of a whole reply outside the model's words. */
 export const IN_REPLY = formOf({ reply: OWN }, OF_REPLY)
-/** An error ends the stream, and its own words pass unseen. */
-const IN_EVENT = formOf({ reply: { ...OWN, error: 'error' } }, OF_REPLY, OF_EVENT)
+const IN_EVENT = formOf({ reply: OWN }, OF_REPLY, OF_EVENT)
 
-/** Reads a whole reply. An error beside the model's words is shown like them. read: members that are read separately. */
+/** Reads a whole reply. read: members that are read separately. */
 export function* besideIn(
   object: JsonObjectNode,
   at: At,
@@ -44,16 +43,10 @@ function* besideWith(
   return found
 }
 
-/** Reads an error, whose own words pass unseen, or any other JSON. name: the member of a reply that it is, if any. */
-export function* anythingIn(
-  node: JsonNode,
-  at: At,
-  isError: boolean,
-  name = '',
-): Work<readonly FoundText[]> {
+/** Reads any other JSON, such as an error. name: the member of a reply that it is, if any. */
+export function* anythingIn(node: JsonNode, at: At, name = ''): Work<readonly FoundText[]> {
   const found: FoundText[] = []
-  const form = isError ? ERROR : ANSWER
-  if (node.type === 'object') yield* sweepObject(node, 'reply', at, form, found)
-  else yield* sweepMember(node, { name, owner: 'reply', holds: 'open' }, at, form, found)
+  if (node.type === 'object') yield* sweepObject(node, 'reply', at, ANSWER, found)
+  else yield* sweepMember(node, { name, holds: 'open' }, at, ANSWER, found)
   return found
 }

@@ -93,7 +93,7 @@ export function* readBlocks(
   const found: FoundText[] = []
   yield* sweepMember(
     node,
-    { name, owner: '', holds: 'inner' },
+    { name, holds: 'inner' },
     { json, role, toolRole: 'tool' },
     MESSAGES,
     found,

@@ -68,16 +68,12 @@ function* readVectors(
   rest: readonly Entry[],
 ): Work<readonly Entry[]> {
   for (const item of asArray(node, 'data').items) asObject(item, 'an embedding')
-  if (rest.length > 0 || (yield* anythingIn(node, saidBy(json), false, 'data')).length > 0)
+  if (rest.length > 0 || (yield* anythingIn(node, saidBy(json), 'data')).length > 0)
     throw new UnreadableForm('it has text beside embeddings')
   return []
 }
 
-/** Reads any other JSON: errors, whose own words pass unseen, lists of models, stored objects. */
-export function* readAnything(
-  node: JsonNode,
-  json: Source,
-  isError: boolean,
-): Work<readonly Entry[]> {
-  return yield* entriesOf(json, yield* anythingIn(node, saidBy(json), isError))
+/** Reads any other JSON: errors, lists of models, stored objects. */
+export function* readAnything(node: JsonNode, json: Source): Work<readonly Entry[]> {
+  return yield* entriesOf(json, yield* anythingIn(node, saidBy(json)))
 }

@@ -27,7 +27,7 @@ const beside =
     function* (node, json) {
       const found: FoundText[] = []
       const at: At = { json, role, toolRole: 'tool' }
-      yield* sweepMember(node, { name, owner: 'request', holds }, at, form, found)
+      yield* sweepMember(node, { name, holds }, at, form, found)
       return yield* entriesOf(json, found)
     }
 

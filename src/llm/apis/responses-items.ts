@@ -88,7 +88,7 @@ export function* readKeptPrompt(node: JsonNode, json: Source): Work<readonly Ent
   const variables = given && asObject(given, 'variables')
   if (variables !== undefined) yield* expectPlainNames(variables, json)
   for (const value of variables?.members.values() ?? [])
-    yield* sweepMember(value, { name: 'content', owner: '', holds: 'inner' }, at, ITEMS, found)
+    yield* sweepMember(value, { name: 'content', holds: 'inner' }, at, ITEMS, found)
   yield* sweepObject(prompt, 'prompt', at, ITEMS, found, { skip: VARIABLES })
   return yield* entriesOf(json, found)
 }

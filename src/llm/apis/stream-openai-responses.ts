@@ -122,7 +122,7 @@ function* readOther({
   for (const name of read) {
     const node = member(root, name)
     const holds = SOUND.has(stem) ? 'file' : undefined
-    if (node !== undefined) yield* sweepMember(node, { name, owner: '', holds }, at, MEDIA, found)
+    if (node !== undefined) yield* sweepMember(node, { name, holds }, at, MEDIA, found)
   }
   return [read, step === 'delta' ? goingOn(found) : whole(found)]
 }
@@ -211,7 +211,7 @@ function* readAnnotation(event: Event): Work<TextsAndEnds> {
   if (annotation === undefined) return NOTHING
   const found: FoundText[] = []
   const at: At = spokenAt(event.json, channelOf(event, 'content'))
-  const place = { name: 'annotation', owner: '', holds: 'inner' } as const
+  const place = { name: 'annotation', holds: 'inner' } as const
   yield* sweepMember(annotation, place, at, ITEMS, found)
   return eventTexts(found, () => false)
 }

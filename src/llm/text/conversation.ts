@@ -18,12 +18,12 @@ export interface Entry {
   readonly kind: EntryKind
   readonly role: string
   readonly content: string
-  /** Where a change is written; absent: the message has no text, and none can be put into it. */
+  /** Where a change is written; absent: it cannot be changed, as a message without text, or an id. */
   readonly place?: Span
   /**
-   * json: the place holds JSON itself, not a string (isJson is then true). tokens: log probabilities, which cannot
-   * contain another text; a change empties them. base64: a string that holds the text in base64, after the prefix.
-   * Absent: string.
+   * json: the place holds what is shown, not a string: JSON (isJson is then true), or the words of a body that is none.
+   * tokens: log probabilities, which cannot contain another text; a change empties them. base64: a string that holds the
+   * text in base64, after the prefix. Absent: string.
    */
   readonly form?: 'string' | 'json' | 'tokens' | 'base64'
   /** Beginning of a data URL; with form base64. */

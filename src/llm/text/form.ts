@@ -6,8 +6,7 @@ import type { ShapeName } from './shapes.js'
  * inner: objects of the form. open: the same, with settings alone: what is odd in them is shown, not refused. result:
  * the same as inner, from a tool. text: a string that is text, whatever it looks like. texts: the same for every string
  * below. call, jsonCall: what a tool is called with. json: JSON from a tool, shown as JSON. file: media. definition:
- * definitions of tools. schema: JSON Schema. error: an error of the server, whose own words pass unseen. A shape: a
- * setting, or an object that is open.
+ * definitions of tools. schema: JSON Schema. A shape: a setting, or an object that is open.
  */
 export type Holds =
   | 'inner'
@@ -21,7 +20,6 @@ export type Holds =
   | 'file'
   | 'definition'
   | 'schema'
-  | 'error'
   | ShapeName
 
 /** A form, with the settings that it has. A member that it does not have holds only texts. */

@@ -31,7 +31,7 @@ export function* sweepMessage(
 ): Work<void> {
   const content = member(message, 'content')
   if (content !== undefined)
-    yield* sweepMember(content, { name: 'content', owner, holds: 'inner' }, at, form, out)
+    yield* sweepMember(content, { name: 'content', holds: 'inner' }, at, form, out)
   yield* sweepObject(message, owner, at, form, out, { skip: READ })
 }
 

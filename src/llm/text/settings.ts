@@ -1,7 +1,7 @@
 // The table of all settings: members of LLM bodies and events whose strings are not text, by the object that has them,
 // each with the shape that such a string must have (decision 19b). A member elsewhere, or of another shape, is text.
 
-import { type Form, openForm, type PlacedSettings } from './form.js'
+import { openForm, type PlacedSettings } from './form.js'
 
 /** Any object of an API may have these. */
 const EVERYWHERE: PlacedSettings = {
@@ -202,14 +202,15 @@ export const GEMINI_REQUEST = openForm(
   }),
 )
 
-/** An error of a server, beside its words. */
+/** An error of a server. */
 const OF_ERROR: PlacedSettings = {
   '': { open: 'error errors detail details' },
   reply: { name: 'type error_type', id: 'code', path: 'param', word: 'status' },
-  'error errors detail details fieldViolations': {
+  'error errors detail details fieldViolations innererror': {
     ...{ name: 'type', id: 'code domain request_id @type', word: 'status', number: 'retryDelay' },
     ...{ path: 'param loc field', open: 'fieldViolations innererror', type: 'reason' },
   },
+  innererror: { open: 'content_filter_result content_filter_results' },
 }
 
 /** A whole reply outside the model's words, and what such replies and events contain at their top level. */
@@ -281,9 +282,6 @@ export const ANSWER = openForm(
   OF_ERROR,
   ...[OF_REPLY, OF_LISTS, OF_STORED, OF_MESSAGES, OF_CONTENTS, OF_ITEMS],
 )
-
-/** The form of errors, whose own words pass unseen. */
-export const ERROR: Form = { ...ANSWER }
 
 /** Words that an object of no API may have as its type or role. */
 const WORDS: ReadonlySet<string> = new Set(

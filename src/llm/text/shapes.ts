@@ -94,6 +94,10 @@ const isUrl = (value: string): boolean =>
 const LONGEST_URI = 256
 const OTHER_URI = /^(?!data:)[a-z][\w+.-]{0,31}:[\w.:/|~=+{}?&%@#-]*$/i
 
+const ID = idOf(128, /[\w.:/|~=+-]/)
+/** An id of the Java SDK of MCP: the start of a UUID, which may be digits alone, and a counter. */
+const COUNTED = /^[\da-f]{1,8}-\d{1,9}$/i
+
 const SHAPES = {
   /** Names of types, events and versions of an API. */
   type: wordOf(48),
@@ -110,7 +114,9 @@ const SHAPES = {
     16,
     /^(?:object|array|string|number|integer|boolean|null|OBJECT|ARRAY|STRING|NUMBER|INTEGER|BOOLEAN|NULL|TYPE_UNSPECIFIED)$/,
   ),
-  id: idOf(128, /[\w.:/|~=+-]/),
+  id: ID,
+  /** Ids and cursors of MCP, which one side sends and the other sends back. */
+  echoed: { longest: ID.longest, fits: (value) => ID.fits(value) || COUNTED.test(value) },
   /** A key by which a provider's own records find a client. */
   key: idOf(64, /[\w.:/|~=+-]/),
   /** Functions, tools, servers, speakers. */

@@ -18,21 +18,10 @@ import {
   lookAt,
   type Source,
 } from './found-text.js'
-import { ERROR, isWord } from './settings.js'
+import { isWord } from './settings.js'
 import { isFile, isPlainName, isShape, isShaped } from './shapes.js'
 import { addEchoes, type Echo, ECHOES } from './tokens.js'
 import { expectNoTokens, expectReadable, isPrompt } from './vectors.js'
-
-/** Members of an error that tell what went wrong, in the server's own words. */
-const ERROR_WORDS: ReadonlySet<string> = new Set(['detail', 'error', 'message', 'msg'])
-/** Members that may contain those. */
-const AROUND_ERROR_WORDS: ReadonlySet<string> = new Set([
-  'reply',
-  'detail',
-  'details',
-  'error',
-  'errors',
-])
 
 const NONE: ReadonlySet<string> = new Set()
 
@@ -71,7 +60,7 @@ export function* sweepObject(
       if (at.json.pace.isDue(value.type === 'string' ? unitsOf(value.value.length) : 1)) yield
       const work = sweepSoon(
         value,
-        { name, owner, holds: holdsOf(form, type, owner, name) },
+        { name, holds: holdsOf(form, type, owner, name) },
         inner,
         form,
         out,
@@ -139,8 +128,6 @@ const stringOf = (node: JsonNode | undefined): string | undefined =>
 
 interface Member {
   readonly name: string
-  /** Name of the member that contains this member's object. */
-  readonly owner: string
   readonly holds: Holds | undefined
 }
 
@@ -177,7 +164,6 @@ const OTHERWISE: ReadonlySet<Holds | undefined> = new Set([
 function formBelow(form: Form, { holds }: Member): Form {
   if (holds === 'texts' || form === TEXTS) return TEXTS
   if (holds === 'schema' || form === SCHEMA) return SCHEMA
-  if (holds === 'error' || form === ERROR) return ERROR
   if (holds === undefined) return UNKNOWN
   return holds === 'open' || isShape(holds) ? (form.open ?? form) : form
 }
@@ -239,18 +225,12 @@ function* sweepBelow(
 
 function isSilent(
   { value }: JsonStringNode,
-  { name, owner, holds }: Member,
+  { name, holds }: Member,
   form: Form,
   { pace }: Source,
 ): Soon<boolean> {
   if (holds === 'text' || holds === 'texts' || form === TEXTS) return false
   if (holds === 'file') return isFile(value, pace)
-  if (
-    (form === ERROR || holds === 'error') &&
-    ERROR_WORDS.has(name) &&
-    AROUND_ERROR_WORDS.has(owner)
-  )
-    return true
   if (value === '') return holds !== 'inner' && holds !== 'result'
   return holds === undefined ? isWord(name, value) : isShaped(holds, value, pace)
 }

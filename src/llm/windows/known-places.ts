@@ -2,6 +2,8 @@
 // it: the ends of earlier windows, as long as later windows begin with the same answer. No change crosses them, however
 // close changes are to each other.
 
+import { agreementAtEnd } from './align.js'
+
 /** at: an offset of the original. to: the same place in the changed text. */
 export interface Place {
   readonly at: number
@@ -67,6 +69,21 @@ export class KnownPlaces {
 
   placeAt(at: number): Place | undefined {
     return this.places.find((place) => place.at === at)
+  }
+
+  /** Whether this answer is, up to the place, the one that the place was found in. */
+  isConfirmedBy(changed: string, { to }: Place): boolean {
+    return this.changed.slice(0, to) === changed.slice(0, to)
+  }
+
+  /** changed: another answer to the same text. Both end alike; forgets the places before that. */
+  moveTo(changed: string): void {
+    const alike = this.changed.length - agreementAtEnd(this.changed, changed, Infinity)
+    const by = changed.length - this.changed.length
+    this.places = this.places
+      .filter(({ to }) => to >= alike)
+      .map((place) => ({ ...place, to: place.to + by }))
+    this.changed = changed
   }
 
   /** Moves the start of the windows to this place. */

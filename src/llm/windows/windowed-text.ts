@@ -8,6 +8,9 @@
 //
 // An answer moves released and base (settle), in order of preference: to a clean cut, a match away from every change;
 // to a place that is known without comparing, the end of an earlier window; to a lesser cut, if much is held.
+//
+// A match may cross the end of a window although both texts look the same there. A window that begins there has another
+// answer. Then the text that was seen before is shown again from there: its end became the same in both answers.
 
 import { agreementAtEnd, type Sliced } from './align.js'
 import { alignBetween, answerFrom, changesFrom, editsOf, type SeenAnswer } from './answer.js'
@@ -45,6 +48,10 @@ class WindowedText implements HeldText {
   private isProbe = false
   private probes = 0
   private probed = 0
+  /** Whether windows begin at the end of an earlier one, and no answer has begun as expected yet. */
+  private isUnconfirmed = false
+  /** Whether the text of the last answer is to be shown again, or is being shown again. */
+  private isRepeat = false
   /** Whether windows begin at a place that no match crosses. */
   private beginsClean = true
   /** Whether the last answer left hardly anything held. */
@@ -66,7 +73,7 @@ class WindowedText implements HeldText {
   }
 
   get isStuck(): boolean {
-    return this.asked === undefined && this.isFull() && !this.mayProbe()
+    return this.asked === undefined && !this.isRepeat && this.isFull() && !this.mayProbe()
   }
 
   push(more: string): void {
@@ -83,6 +90,7 @@ class WindowedText implements HeldText {
 
   due(): Due {
     if (this.asked !== undefined || this.unseen === 0) return 'no'
+    if (this.isRepeat) return this.isEnded ? 'at-once' : 'yes'
     if (this.isFull()) return this.mayProbe() ? 'at-once' : 'no'
     if (this.isEnded || this.unseen >= WINDOW) return 'at-once'
     // Where cuts are rare, each window repeats much that was seen, so fewer windows are shown.
@@ -94,6 +102,7 @@ class WindowedText implements HeldText {
 
   take(): string | undefined {
     if (this.asked !== undefined || this.unseen === 0) return undefined
+    if (this.isRepeat) return (this.asked = this.last.original)
     if (this.isFull()) return this.mayProbe() ? this.takeProbe() : undefined
     const end = this.endToTake()
     if (end <= this.seen) return undefined
@@ -141,7 +150,33 @@ class WindowedText implements HeldText {
   }
 
   *answered(answer: WindowAnswer): Sliced<Release | undefined> {
+    if (this.isRepeat) return yield* this.repeatAnswered(answer)
+    if (this.isUnconfirmed && !this.isConfirmedBy(answer)) return this.repeat()
+    this.isUnconfirmed = false
     return this.isProbe ? yield* this.probeAnswered(answer) : yield* this.windowAnswered(answer)
+  }
+
+  /** Whether the released text ends in this answer where it ended in the last one. */
+  private isConfirmedBy({ content }: WindowAnswer): boolean {
+    const place = this.places.placeAt(this.released - this.base)
+    return place !== undefined && this.places.isConfirmedBy(content, place)
+  }
+
+  private repeat(): undefined {
+    this.asked = undefined
+    this.isProbe = false
+    this.isRepeat = true
+    this.seen = this.base + this.last.original.length
+  }
+
+  private *repeatAnswered({ content: changed }: WindowAnswer): Sliced<undefined> {
+    const { last, places } = this
+    places.moveTo(changed)
+    const seen = { original: last.original, changed }
+    this.last = { ...last, changed, changes: yield* alignBetween(places.within(seen), seen) }
+    this.isUnconfirmed = false
+    this.isRepeat = false
+    this.asked = undefined
   }
 
   private *probeAnswered({ content }: WindowAnswer): Sliced<Release | undefined> {
@@ -229,6 +264,7 @@ class WindowedText implements HeldText {
       this.places.beginAt(next)
       this.last = answerFrom(this.last, next)
       this.beginAt(next.at)
+      this.isUnconfirmed = !this.beginsClean
     }
     return freed
   }

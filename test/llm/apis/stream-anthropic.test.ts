@@ -204,18 +204,21 @@ describe('the message', () => {
       delta: { stop_reason: 'end_turn', stop_sequence: null },
       usage: { output_tokens: 15 },
     },
-    { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } },
     { type: 'of_tomorrow', index: 1 },
   ])('$type holds no text', (data) => {
     expect(eventTexts(data)).toEqual([])
     expect(eventOf(data).api).toBe('anthropic-messages')
   })
 
-  test('an error beside text hides none of it', () => {
+  test('an error is text, and hides none beside it', () => {
+    const event = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }
+    expect(eventTexts(event)).toEqual(['event error message = Overloaded'])
+    expect(eventOf(event).api).toBe('anthropic-messages')
     const said = { ...delta({ type: 'text_delta', text: 'A' }), error: { message: 'x', said: 'B' } }
-    expect(eventTexts(said)).toEqual(['1 text: A', 'event error said = B'])
+    const words = ['event error message = x', 'event error said = B']
+    expect(eventTexts(said)).toEqual(['1 text: A', ...words])
     const error = { type: 'error', error: { message: 'x', said: 'B' }, delta: { text: 'C' } }
-    expect(eventTexts(error)).toEqual(['event error said = B', 'event delta text = C'])
+    expect(eventTexts(error)).toEqual([...words, 'event delta text = C'])
   })
 })
 

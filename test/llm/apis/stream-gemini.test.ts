@@ -98,21 +98,17 @@ describe('the texts of a chunk', () => {
     ['a blocked prompt', { promptFeedback: { blockReason: 'SAFETY', safetyRatings: [] } }],
     ['a blocked reply', { candidates: [{ finishReason: 'SAFETY', index: 0, safetyRatings: [] }] }],
     ['nothing in a candidate', { candidates: [{ content: { role: 'model' } }] }],
-    [
-      'an error',
-      { error: { code: 503, message: 'Overloaded', status: 'UNAVAILABLE', details: [] } },
-    ],
   ])('nothing in %s', (_name, data) => {
     expect(eventTexts(data)).toEqual([])
     expect(eventOf(data).api).toBe('gemini')
   })
 
-  test('an error beside text hides none of it', () => {
+  test('an error is text, and hides none beside it', () => {
     const error = { code: 500, message: 'x', status: 'INTERNAL', said: 'B' }
-    expect(eventTexts({ ...chunk([{ text: 'A' }]), error })).toEqual([
-      '0 text: A',
-      'event error said = B',
-    ])
+    const words = ['event error message = x', 'event error said = B']
+    expect(eventTexts({ error })).toEqual(words)
+    expect(eventOf({ error }).api).toBe('gemini')
+    expect(eventTexts({ ...chunk([{ text: 'A' }]), error })).toEqual(['0 text: A', ...words])
   })
 })
 

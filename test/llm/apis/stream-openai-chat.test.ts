@@ -139,6 +139,7 @@ describe('the texts of a chunk', () => {
     }
     expect(eventTexts(data)).toEqual([
       '0 content: a fox',
+      'event error message = Overloaded',
       'event error failed_generation = the bear',
     ])
   })

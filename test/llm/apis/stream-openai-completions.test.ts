@@ -58,15 +58,18 @@ describe('an error of the LLM', () => {
       'openai-responses',
       { type: 'error', error: { message: 'Overloaded', code: 'x' }, sequence_number: 1 },
     ],
-  ])('passes (%s)', (api, data) => {
-    expect(eventTexts(data)).toEqual([])
+  ])('is text, but for its settings (%s)', (api, data) => {
+    expect(eventTexts(data)).toEqual([
+      expect.stringMatching(/^event (?:error|message|error message) = Overloaded$/),
+    ])
     expect(eventOf(data).api).toBe(api)
   })
 
-  test('is text where it quotes the model', () => {
-    const error = { message: 'Failed to call a function.', failed_generation: '<function=bear>' }
-    expect(eventTexts({ error })).toEqual(['event error failed_generation = <function=bear>'])
-    expect(eventTexts({ error: { message: 'x' }, output: ['bear'] })).toEqual([
+  test('is text where it quotes the model, too', () => {
+    const error = { message: 'No.', failed_generation: '<function=bear>' }
+    expect(eventTexts({ error, output: ['bear'] })).toEqual([
+      'event error message = No.',
+      'event error failed_generation = <function=bear>',
       'event output 0 = bear',
     ])
   })

@@ -218,14 +218,18 @@ describe('the response', () => {
     expect(endsIn(data)).toContain('')
   })
 
-  test('a failure passes, what it quotes is text', () => {
+  test('a failure is text, also where it quotes the model', () => {
     const error = {
       code: 'server_error',
       message: 'The server had an error.',
       generation: 'A bear',
     }
     const data = { type: 'response.failed', response: response('failed', [], { error }) }
-    expect(eventTexts(data)).toEqual(['response error generation = A bear', ...REQUEST])
+    expect(eventTexts(data)).toEqual([
+      'response error message = The server had an error.',
+      'response error generation = A bear',
+      ...REQUEST,
+    ])
   })
 
   test('what has many texts beside its output is shown as JSON', () => {

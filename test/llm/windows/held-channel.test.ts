@@ -202,6 +202,21 @@ test('nothing but masks with a blank or a comma between them: exact, and it leav
   expect(shown).toBeLessThan(100 * text.length)
 })
 
+// Windows end after a key, and a webhook hides the value: what is left of the key says nothing of the match.
+test.each([' ****', ' [the secret is hidden]', ''])(
+  'a match that crosses the end of every window, and leaves its start as it was, with %j for the rest: appears once',
+  (instead) => {
+    const pairs = Array.from({ length: 900 }, (_, at) => `v${String(at)} k${String(at)} `)
+    const text = pairs.join('')
+    const webhook = (window: string): string => window.replace(/(k\d+) v\d+/g, `$1${instead}`)
+    for (const size of [4, 8, 10, 12, 36]) {
+      const left = leaves(text, webhook, [size, 'time', 'answer'], { holdBack: 64 })
+      expect(left.text).toBe(webhook(text))
+      expect(left.mostHeld).toBeLessThan(512)
+    }
+  },
+)
+
 /** Cut at a place near a change while as much is held as is allowed. */
 const EXAMPLE = 'wörds 😀 alone, '.repeat(4096).slice(0, 65_529) + 's' + 'secret '.repeat(9363)
 

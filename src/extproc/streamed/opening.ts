@@ -1,0 +1,64 @@
+// Tells a streamed reply from one that is read as a whole where the headers do not: by the first byte that is not white
+// space, behind any encoding.
+
+import { type Decoder, resumed } from '../encodings/decoder.js'
+
+/** What a reply may be besides a body that is read as a whole: one JSON array, or events. */
+export type StreamedForm = 'array' | 'events'
+
+/** What the first bytes of a body tell. */
+export type Opening =
+  /** decoder: still produces all that was looked at. */
+  | { readonly type: 'streamed'; readonly decoder: Decoder }
+  /** To be read as a whole, also because it cannot be decoded as it arrives. */
+  | { readonly type: 'whole' }
+  /** Only white space so far. */
+  | { readonly type: 'unknown' }
+
+/** Looks at the first bytes of a body. */
+export interface StreamOpening {
+  readonly form: StreamedForm
+  /** bytes: from the wire. Must not be called again after any result but 'unknown'. */
+  look(bytes: Uint8Array): Promise<Opening>
+  /** Stops decoding. */
+  close(): void
+}
+
+/** Maximum bytes of white space that are searched. No model sends as many; compressed, they could be endless. */
+const MOST_SPACE = 64 * 1024
+
+/** form: if the body is streamed. decoder: for the reply's Content-Encoding. */
+export function createOpening(form: StreamedForm, decoder: Decoder): StreamOpening {
+  let space: Uint8Array = Buffer.of()
+
+  const look = async (bytes: Uint8Array): Promise<Opening> => {
+    const decoded = await decoder.push(bytes)
+    if (decoded === undefined) return { type: 'whole' }
+    const seen = Buffer.concat([space, decoded])
+    const first = seen.subarray(space.length, MOST_SPACE).find((byte) => !SPACE.has(byte))
+    if (first !== undefined && BEGINS[form](first))
+      return { type: 'streamed', decoder: resumed(decoder, seen) }
+    if (first !== undefined || seen.length >= MOST_SPACE) return { type: 'whole' }
+    space = seen
+    return { type: 'unknown' }
+  }
+  return {
+    form,
+    look: async (bytes) => {
+      const opening = await look(bytes)
+      if (opening.type === 'whole') decoder.close()
+      return opening
+    },
+    close: () => decoder.close(),
+  }
+}
+
+const SPACE: ReadonlySet<number> = new Set([0x20, 0x0a, 0x0d, 0x09])
+const LIST = '['.charCodeAt(0)
+const JSON_BEGINS: ReadonlySet<number> = new Set([LIST, ...Buffer.from('{"')])
+
+/** By form, whether the first byte may begin it. Events have names, which begin no JSON. */
+const BEGINS: Readonly<Record<StreamedForm, (byte: number) => boolean>> = {
+  array: (byte) => byte === LIST,
+  events: (byte) => !JSON_BEGINS.has(byte),
+}
