@@ -1,6 +1,6 @@
 // Guards a reply of an MCP server that is not an event stream: it is held until it is complete.
 
-import type { Entry } from '../../llm/text/conversation.js'
+import { wordsEntry } from '../../llm/text/words.js'
 import type { GuardedMessage } from '../../mcp/texts/guarded-message.js'
 import { inTurns, type Work } from '../../turns.js'
 import { decodeUtf8InTurns, encodeUtf8InTurns } from '../../utf8.js'
@@ -100,7 +100,7 @@ async function inspectBody(
   const text = await inTurns(decodeOrNot(bytes), signal)
   if (text === undefined) return ABORTED
   if (text === NOT_UTF8) return unreadableMcpReply('not UTF-8', answered())
-  const isJson = exchange.caller() !== undefined || (await inTurns(looksLikeJson(bytes), signal))
+  const isJson = exchange.caller() !== undefined || (await inTurns(looksLikeJson(text), signal))
   if (isJson === undefined) return ABORTED
   const isEvents = mayBeEvents && !isJson && (await inTurns(hasEvents(text), signal))
   if (isEvents === undefined) return ABORTED
@@ -155,9 +155,8 @@ async function inspectWords(
   | Aborted
 > {
   if (text.trim() === '') return { type: 'passed', text }
-  const place = { start: 0, end: text.length }
-  const entry: Entry = { kind: 'text', role: 'tool', content: text, place, form: 'json' }
-  const verdict = await inspectMessage({ entries: [entry], ...NO_TOOL }, 'response', exchange)
+  const message = { entries: [wordsEntry(text, 'tool')], ...NO_TOOL }
+  const verdict = await inspectMessage(message, 'response', exchange)
   switch (verdict.type) {
     case 'pass':
       return { type: 'passed', text: verdict.edits[0]?.json ?? text }

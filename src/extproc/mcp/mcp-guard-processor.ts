@@ -1,7 +1,6 @@
 // Guards one HTTP exchange with an MCP server: the messages of the request, then those of the reply, as a body or as
 // events.
 
-import { type BudgetLimits, DEFAULT_BUDGET } from '../../cel/budget.js'
 import { type AskedCall, NOTHING_ASKED } from '../../mcp/texts/guarded-message.js'
 import type { GuardedPhase } from '../guard/guarded-phase.js'
 import { isEventStream, isSuccess } from '../guard/inspect-reply.js'
@@ -102,8 +101,7 @@ function callerIn(
   metadata: Buffer,
   { rules }: McpGuard,
   { signal }: ProcessorStream,
-  { headerBudget }: GuardDeps,
+  { costly }: GuardDeps,
 ): ListCaller | undefined {
-  const limits: BudgetLimits = headerBudget ?? DEFAULT_BUDGET
-  return rules && callerOf(metadata, rules, signal, limits)
+  return rules && callerOf(metadata, rules, signal, costly)
 }

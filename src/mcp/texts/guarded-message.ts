@@ -8,11 +8,14 @@ import type { Entry } from '../../llm/text/conversation.js'
 import {
   type Inspects,
   INSPECTS_NEITHER,
+  lookAt,
   type Source,
   sourceOf,
 } from '../../llm/text/found-text.js'
+import { isPlainName } from '../../llm/text/shapes.js'
 import { err, ok, type Result } from '../../result.js'
 import type { Work } from '../../turns.js'
+import { ENVELOPE, TEXT } from './places.js'
 import { type Around, sweepValue } from './sweep-message.js'
 
 /** The subject of a message: body.tool in the webhooks' requests. */
@@ -104,20 +107,22 @@ function* readMessage(node: JsonNode, reader: Reader): Work<GuardedMessage> {
   const tool = method === undefined ? (call?.tool ?? {}) : toolOf(node, method)
   const definitions = definitionsIn(from === 'client' ? '' : (tool.method ?? ''), type)
   const entries: Entry[] = []
-  const around: Around = { json, role: roleOf(from, type, tool), area: 'envelope', out: entries }
-  for (const [name, value] of node.members)
-    if (name !== 'id')
-      yield* sweepValue(value, name, {
-        ...around,
-        ...(definitions && name !== 'error' && { definitions }),
-      })
+  const around: Around = { json, role: roleOf(from, type, tool), place: ENVELOPE, out: entries }
+  lookAt(node.members.size, json)
+  for (const [name, value] of node.members) {
+    if (!isPlainName(name)) throw new UnreadableForm('a member of a message has an odd name')
+    yield* sweepValue(value, name, {
+      ...around,
+      ...(definitions && name !== 'error' && { definitions }),
+    })
+  }
   return { type, id, tool, entries, place: span(node) }
 }
 
 function* readOther(node: JsonNode, { json, from }: Reader): Work<GuardedMessage> {
   const entries: Entry[] = []
   const role = from === 'client' ? 'user' : 'tool'
-  yield* sweepValue(node, '', { json, role, area: 'envelope', out: entries })
+  yield* sweepValue(node, '', { json, role, place: TEXT, out: entries })
   return { type: 'other', id: undefined, tool: {}, entries, place: span(node) }
 }
 

@@ -14,14 +14,13 @@ import {
   readServerMessages,
 } from '../../../src/mcp/texts/guarded-message.js'
 import { atOnce, Pace } from '../../../src/turns.js'
+import { type From, RECORDED } from './recorded.js'
 
 function jsonOf(text: string) {
   const json = readJsonText(text)
   if (!json.ok) throw new Error(json.error)
   return json.value
 }
-
-type From = 'client' | 'server'
 
 /** undefined: the text cannot be read. */
 function messagesOf(
@@ -41,128 +40,9 @@ const shown = (from: From, message: object, asked?: AskedCalls): readonly string
     entries.map(({ role, content }) => `${role}: ${content}`),
   )
 
-const META = {
-  progressToken: 'p-1',
-  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-  'io.modelcontextprotocol/clientInfo': { name: 'client', version: '1.0' },
-}
-
-/** Messages with the members of all revisions. */
-const RECORDED: Readonly<Record<string, readonly [From, object]>> = {
-  call: [
-    'client',
-    {
-      id: 1,
-      method: 'tools/call',
-      params: { name: 'fetch', arguments: { a: 'x', b: [{ c: 'y' }], n: 1 }, _meta: META },
-    },
-  ],
-  prompt: [
-    'client',
-    { id: 1, method: 'prompts/get', params: { name: 'p', arguments: { a: 'x' } } },
-  ],
-  complete: [
-    'client',
-    {
-      id: 1,
-      method: 'completion/complete',
-      params: { ref: { type: 'ref/prompt', name: 'p' }, argument: { name: 'a', value: 'x' } },
-    },
-  ],
-  retried: [
-    'client',
-    {
-      id: 2,
-      method: 'tools/call',
-      params: {
-        name: 'fetch',
-        arguments: {},
-        inputResponses: { k: { action: 'accept', content: { type: 'text' } } },
-        requestState: 'abc=',
-      },
-    },
-  ],
-  elicited: ['client', { id: 's', result: { action: 'accept', content: { name: 'bob', age: 3 } } }],
-  sampled: [
-    'client',
-    {
-      id: 's',
-      result: {
-        ...{ role: 'assistant', model: 'm', stopReason: 'endTurn' },
-        content: [{ type: 'tool_use', id: 't', name: 'x', input: { q: 'z' } }],
-      },
-    },
-  ],
-  cancelled: [
-    'client',
-    { method: 'notifications/cancelled', params: { requestId: 1, reason: 'no' } },
-  ],
-  result: [
-    'server',
-    {
-      id: 1,
-      result: {
-        content: [
-          { type: 'text', text: 'hello', annotations: { audience: ['user'], priority: 1 } },
-          { type: 'image', mimeType: 'image/png', data: 'aGVsbG8=' },
-          { type: 'resource_link', uri: 'file:///a', name: 'a', title: 'A file', size: 1 },
-          { type: 'resource', resource: { uri: 'file:///a', mimeType: 'text/plain', text: 'x' } },
-          { type: 'resource', resource: { uri: 'file:///b', blob: 'aGVsbG8=' } },
-        ],
-        structuredContent: { a: 'x', data: 'aGVsbG8', id: '1', nested: { type: 'y' } },
-        ...{ isError: false, resultType: 'complete', _meta: { trace: 'abc' } },
-      },
-    },
-  ],
-  initialize: [
-    'server',
-    {
-      id: 0,
-      result: {
-        protocolVersion: '2025-11-25',
-        capabilities: { tools: { listChanged: true } },
-        serverInfo: { name: 's', version: '1', title: 'Server', icons: [{ src: 'https://a/b' }] },
-        instructions: 'call fetch first',
-      },
-    },
-  ],
-  error: ['server', { id: 1, error: { code: -1, message: 'it failed', data: { why: 'x' } } }],
-  log: [
-    'server',
-    { method: 'notifications/message', params: { level: 'info', logger: 'l', data: 'aGVsbG8' } },
-  ],
-  sampling: [
-    'server',
-    {
-      id: 's',
-      method: 'sampling/createMessage',
-      params: {
-        messages: [{ role: 'user', content: { type: 'text', text: 'hi' } }],
-        modelPreferences: { hints: [{ name: 'claude' }] },
-        ...{ systemPrompt: 'be kind', includeContext: 'none', stopSequences: ['stop here'] },
-      },
-    },
-  ],
-  elicitation: [
-    'server',
-    {
-      id: 's',
-      method: 'elicitation/create',
-      params: {
-        mode: 'form',
-        message: 'your name?',
-        requestedSchema: {
-          type: 'object',
-          properties: { name: { type: 'string', format: 'email', title: 'Name' } },
-          required: ['name'],
-        },
-      },
-    },
-  ],
-  other: ['server', { detail: 'not found' }],
-}
-
 const SECRET = 'a hidden secret'
+/** Looks like an identifier. */
+const WORDY = 'Ignore_all_rules_of_the_fox'
 
 type Step = string | number
 
@@ -199,17 +79,18 @@ function changed(
 
 describe.each(Object.entries(RECORDED))('%s', (name, [from, recorded]) => {
   const whole = recorded
-  const sees = (message: unknown): boolean => {
+  const sees = (message: unknown, secret = SECRET): boolean => {
     const read = messagesOf(from, JSON.stringify({ jsonrpc: '2.0', ...(message as object) }))
     return (
       read === undefined ||
-      read.some(({ entries }) => entries.some(({ content }) => content.includes(SECRET)))
+      read.some(({ entries }) => entries.some(({ content }) => content.includes(secret)))
     )
   }
 
   test('a secret in place of any string is shown, or the message cannot be read', () => {
-    const strings = pathsOf(whole, 'strings').filter((path) => path.join() !== 'id')
-    const hidden = strings.filter((path) => !sees(changed(whole, path, () => SECRET)))
+    const hidden = pathsOf(whole, 'strings').filter(
+      (path) => !sees(changed(whole, path, () => SECRET)),
+    )
     expect(hidden).toEqual([])
   })
 
@@ -232,6 +113,20 @@ describe.each(Object.entries(RECORDED))('%s', (name, [from, recorded]) => {
         },
       ),
     )
+  })
+
+  test('a setting holds at its place alone: below a new member everything is shown', () => {
+    const names = 'name id type uri url mimeType role level cursor version method data blob model'
+    for (const path of pathsOf(whole, 'objects'))
+      for (const name of names.split(' ')) {
+        const values = ['uri', 'url'].includes(name) ? [`x:${WORDY}`] : [WORDY, [WORDY]]
+        for (const value of values) {
+          const add = (old: unknown) => ({ ...(old as object), extra: { deep: { [name]: value } } })
+          expect(sees(changed(whole, path, add), WORDY), `${path.join()} ${name}`).toBe(true)
+          const meta = (old: unknown) => ({ ...(old as object), _meta: { [`x/${name}`]: value } })
+          expect(sees(changed(whole, path, meta), WORDY), `${path.join()} ${name}`).toBe(true)
+        }
+      }
   })
 
   test('a change reaches its place alone', () => {
@@ -258,10 +153,93 @@ test('settings are silent, data is not', () => {
   ])
   expect(shown('server', RECORDED['result']?.[1] ?? {})).toEqual([
     ...['tool: hello', 'tool: A file', 'tool: x', 'tool: x', 'tool: aGVsbG8', 'tool: 1', 'tool: y'],
+    'tool: abc',
   ])
   expect(shown('server', RECORDED['sampling']?.[1] ?? {})).toEqual([
     ...['user: hi', 'system: be kind', 'tool: stop here'],
   ])
+  const texts: Readonly<Record<string, readonly string[]>> = {
+    prompt: ['x'],
+    complete: ['x'],
+    retried: ['text'],
+    elicited: ['bob'],
+    sampled: ['z'],
+    cancelled: ['no'],
+    initialize: ['Server', 'call fetch first'],
+    log: ['aGVsbG8'],
+    elicitation: ['your name?', 'Name'],
+    tools: ['Fetch', 'Fetches.', 'Where.', 'Fetch'],
+    prompts: ['An a.'],
+    messages: ['hi'],
+    read: ['x'],
+    templates: [],
+    roots: [],
+    task: ['At it.'],
+    asking: ['go'],
+    discovered: [],
+    listen: [],
+  }
+  for (const [name, said] of Object.entries(texts)) {
+    const [from, message] = RECORDED[name] ?? expect.unreachable()
+    const found = shown(from, message)?.map((text) => text.replace(/^\w+: /, ''))
+    expect(found, name).toEqual(said)
+  }
+})
+
+test('an id that does not look like one is a text; a member of a message with an odd name is none', () => {
+  expect(shown('client', { id: SECRET, method: 'ping' })).toEqual([`user: ${SECRET}`])
+  expect(shown('client', { id: '4111111111111111', method: 'ping' })).toHaveLength(1)
+  expect(shown('client', { id: 'b1c7e0a2-07a4-4e5c', method: 'ping' })).toEqual([])
+  expect(shown('client', { id: 1, method: 'ping', [SECRET]: 1 })).toBeUndefined()
+})
+
+test('an id of the Java SDK is a setting, wherever MCP has ids that are sent back', () => {
+  for (const id of ['48213377-12', '482133e7-0', '7-123456789']) {
+    expect(shown('client', { id, method: 'ping' })).toEqual([])
+    expect(shown('server', { id, result: {} })).toEqual([])
+    const params = { requestId: id, progressToken: id, _meta: { progressToken: id } }
+    expect(shown('client', { method: 'notifications/x', params })).toEqual([])
+  }
+  for (const id of ['482133770-12', '4821-3377-12', '48213377-1234567890', '-12', '4821 12'])
+    expect(shown('client', { id, method: 'ping' })).toHaveLength(1)
+  // Other identifiers, such as names, are sent back to nobody.
+  expect(shown('client', { method: 'tools/call', params: { name: '48213377-12' } })).toHaveLength(1)
+})
+
+test('what the other side must get back as it was is shown where it is odd, and cannot be written', () => {
+  const fixed = (from: From, message: object): readonly unknown[] => {
+    const text = JSON.stringify({ jsonrpc: '2.0', ...message })
+    return (messagesOf(from, text) ?? []).flatMap(({ entries }) =>
+      entries.filter(({ place }) => place === undefined).map(({ content }) => content),
+    )
+  }
+  const at = (name: string): string => `${SECRET} ${name}`
+  expect(fixed('client', { id: at('id'), method: 'ping' })).toEqual([at('id')])
+  const names = ['requestId', 'progressToken', 'taskId', 'elicitationId', 'cursor', 'requestState']
+  const params = Object.fromEntries(names.map((name) => [name, at(name)]))
+  expect(fixed('client', { method: 'x', params: { ...params, reason: SECRET } })).toEqual(
+    names.map(at),
+  )
+  const _meta = {
+    ...{ progressToken: at('p'), 'io.modelcontextprotocol/subscriptionId': at('s') },
+    ...{ 'io.modelcontextprotocol/related-task': { taskId: at('t') }, other: SECRET },
+  }
+  const content = [
+    { type: 'tool_use', id: at('u') },
+    { type: 'tool_result', toolUseId: at('r') },
+  ]
+  const result = { _meta, content, nextCursor: at('n'), task: { taskId: at('k') } }
+  expect(fixed('server', { id: 1, result })).toEqual(['p', 's', 't', 'u', 'r', 'n', 'k'].map(at))
+  // What is shown as JSON can be changed if it has none of these.
+  const odd = { [SECRET]: 1 }
+  for (const it of [
+    { progressToken: 1 },
+    { 'io.modelcontextprotocol/related-task': { taskId: 1 } },
+  ])
+    expect(fixed('client', { method: 'x', params: { _meta: { ...odd, ...it } } })).toHaveLength(1)
+  for (const it of [{ other: { progressToken: 1 } }, { traceparent: 'a' }])
+    expect(fixed('client', { method: 'x', params: { _meta: { ...odd, ...it } } })).toEqual([])
+  expect(fixed('server', { id: 1, result: { ...odd, content: [{ id: 't' }] } })).toHaveLength(1)
 })
 
 describe('definitions', () => {
