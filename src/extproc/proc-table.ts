@@ -10,6 +10,7 @@ import type {
   McpGuardAuditEntry,
   McpGuardEntry,
   ProcEntry,
+  UncheckedBodyEntry,
   WellKnownEntry,
 } from '../ir/proc-entry.js'
 import { compileRules } from '../rules/compile-rules.js'
@@ -32,7 +33,15 @@ import {
 
 /** What ext_proc does on a route. */
 export type CompiledProcEntry = ForGateways &
-  (WellKnownEntry | Guard | GuardAudit | CompiledLists | McpGuard | McpGuardAudit)
+  (
+    | WellKnownEntry
+    | UncheckedBodyEntry
+    | Guard
+    | GuardAudit
+    | CompiledLists
+    | McpGuard
+    | McpGuardAudit
+  )
 
 /** Compiled entries by key. */
 export interface ProcTable {
@@ -77,6 +86,7 @@ function* compile(entry: ProcEntry, compiledOf: CompileHeader): Work<CompiledPro
       return yield* compileMcpGuard(entry, compiledOf)
     case 'mcp-guard-audit':
       return yield* compileMcpGuardAudit(entry, compiledOf)
+    case 'unchecked-body':
     case 'well-known':
       return entry
   }

@@ -1,7 +1,6 @@
 // The ExternalProcessor service: each stream gets the processor for its route's table entry, looked up once, at its
 // start.
 
-import { DEFAULT_BUDGET } from '../cel/budget.js'
 import { errorKind } from '../errors.js'
 import { ExternalProcessor } from '../grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
 import type { Peer } from '../grpc/peer.js'
@@ -19,9 +18,10 @@ import { createGuardProcessor } from './guard/guard-processor.js'
 import { createListsProcessor } from './lists/lists-processor.js'
 import { createMcpGuardAudit } from './mcp/mcp-guard-audit.js'
 import { createMcpGuardProcessor } from './mcp/mcp-guard-processor.js'
+import { createUncheckedBody } from './mcp/unchecked-body.js'
 import { withProbes } from './probed-processor.js'
 import type { CompiledProcEntry } from './proc-table.js'
-import { logFailedStream, logUnknownRoute } from './refused-stream.js'
+import { logFailedStream, logRefusedBody, logUnknownRoute } from './refused-stream.js'
 import { createRelayDeps } from './relay/relay-deps.js'
 import type { NamedStream, ReadFirstMessage } from './route-key.js'
 import { withFirstMessage } from './stream/first-message.js'
@@ -29,7 +29,7 @@ import { createOpenStreams } from './stream/open-streams.js'
 import { runProcessStream } from './stream/process-stream.js'
 import { type Processor, type ProcessorStream, UnexpectedMessage } from './stream/processor.js'
 import { createSlots } from './stream/slots.js'
-import { refusedStream } from './stream/stream-refusal.js'
+import { failureOf, refusedStream } from './stream/stream-refusal.js'
 import type { SharedLimits } from './stream/tally.js'
 import type { GuardDeps } from './webhook/ask-webhooks.js'
 import { createBudgetLog } from './webhook/refusal-log.js'
@@ -126,11 +126,13 @@ export function createProcessService(deps: ProcessServiceDeps): GrpcService {
   return {
     name: ExternalProcessor.typeName,
     methods: {
-      Process: { type: 'stream', open: process, refusal: () => refusedStream('internal-error') },
+      Process: { type: 'stream', open: process, refusal },
     },
     drain: (timeoutMs) => streams.drain(timeoutMs),
   }
 }
+
+const refusal = (error: unknown): Uint8Array => refusedStream(failureOf(error))
 
 /** Returns a listener for what Envoy has sent already. */
 function refuseUnknown(call: StreamCall): StreamListener {
@@ -207,7 +209,7 @@ function createProcessor(
         createListsProcessor(entry, stream, {
           maxBodyBytes: guardDeps.maxBodyBytes,
           heldBytes: guardDeps.heldBytes,
-          budget: guardDeps.headerBudget ?? DEFAULT_BUDGET,
+          costly: guardDeps.costly,
           ...{ decisions: guardDeps.decisions, traceparent: guardDeps.traceparent },
         }),
       )
@@ -217,6 +219,12 @@ function createProcessor(
       return probed(createGuardAudit(entry, stream, guardDeps))
     case 'mcp-guard':
       return probed(createMcpGuardProcessor(entry, stream, guardDeps))
+    case 'unchecked-body':
+      return createUncheckedBody(entry, stream, {
+        heldBytes: guardDeps.heldBytes,
+        bodyTimeoutMs: guardDeps.bodyTimeoutMs,
+        onRefused: (refused) => logRefusedBody(guardDeps, entry, refused),
+      })
     case 'mcp-guard-audit':
       return probed(createMcpGuardAudit(entry, stream, guardDeps))
   }

@@ -1,6 +1,9 @@
-// Writes a line of the decision log about a request that Envoy denies because its ext_proc stream has failed.
+// Writes lines of the decision log about requests that are denied because an ext_proc stream has failed, or its body is
+// not passed on.
 
 import { type DecisionLog, hider, requestFields, traceFields } from '../decision-log.js'
+import type { UncheckedBodyEntry } from '../ir/proc-entry.js'
+import type { RefusedBody } from './mcp/unchecked-body.js'
 import type { CompiledProcEntry } from './proc-table.js'
 import { loggedRequest } from './stream/logged-request.js'
 import type { FailedStream } from './stream/process-stream.js'
@@ -11,7 +14,7 @@ const MESSAGE = 'stream refusal'
 interface LineDeps {
   readonly decisions?: DecisionLog | undefined
   /** What Envoy sent with its own call. */
-  readonly traceparent: string | undefined
+  readonly traceparent?: string | undefined
 }
 
 /** Logs a stream that has failed. Copies for audits deny nothing, and have no line. */
@@ -36,9 +39,22 @@ export function logFailedStream(
 }
 
 const policyOf = (entry: CompiledProcEntry, phase: FailedStream['phase']): object | undefined =>
-  entry.type === 'lists' || entry.type === 'well-known'
+  entry.type === 'lists' || entry.type === 'well-known' || entry.type === 'unchecked-body'
     ? entry.policy
     : placeOfWebhooks(entry[phase])
+
+/** Logs the body of a message that is not passed on to its check. */
+export function logRefusedBody(
+  { decisions, traceparent }: LineDeps,
+  { route, policy }: Pick<UncheckedBodyEntry, 'route' | 'policy'>,
+  { reason, status, headers }: RefusedBody,
+): void {
+  const shared = { decision: 'deny', reason, status, route }
+  decisions?.refused(shared, 'body refusal', () => {
+    const request = loggedRequest(headers)
+    return { ...shared, ...policy, ...requestFields(request, hider(request), traceparent) }
+  })
+}
 
 /**
  * Logs a stream whose route is not known, before any of its messages. keys: as Envoy sent them. gateway: the only Gateway

@@ -4,6 +4,7 @@ import { status } from '@grpc/grpc-js'
 import { afterEach, expect, test } from 'vitest'
 import { createDecisionLog } from '../../src/decision-log.js'
 import { createProcessService } from '../../src/extproc/process-service.js'
+import { createHeldBytes } from '../../src/extproc/stream/held-bytes.js'
 import type { GuardDeps } from '../../src/extproc/webhook/ask-webhooks.js'
 import type { ProcEntry } from '../../src/ir/proc-entry.js'
 import { KEY, proxied, REGISTRATION } from './support/entries.js'
@@ -20,7 +21,7 @@ function broken(): never {
 }
 
 /** A service whose calls of providers and webhooks throw. */
-async function serve(entry: ProcEntry, changes: Partial<GuardDeps> = {}) {
+async function serve(entry: ProcEntry, changes: Partial<GuardDeps> = {}, heldBytes = Infinity) {
   const lines: object[] = []
   const decisions = createDecisionLog({
     ...{ claims: [], now: () => 0, choice: { refusals: true, oneAllowedOf: 0 } },
@@ -38,7 +39,7 @@ async function serve(entry: ProcEntry, changes: Partial<GuardDeps> = {}) {
     now: () => 0,
     logger: silent,
   })
-  server = await startProcServer(service)
+  server = await startProcServer(service, { messages: createHeldBytes(heldBytes) })
   return { server, service, lines }
 }
 
@@ -102,6 +103,18 @@ test('a shutdown that ends waiting requests', async () => {
   expect(lines).toMatchObject([
     { message: 'stream refusal', reason: 'unavailable', problem: 'shutting down', status: 503 },
   ])
+})
+
+test('a message without room among those that have not arrived whole', async () => {
+  const { server, lines } = await serve(proxied(), {}, 100_000)
+  const stream = server.open(KEY)
+  stream.send(request('POST', REGISTRATION), body('x'.repeat(1_000_000)))
+  expect((await stream.end).code).toBe(status.RESOURCE_EXHAUSTED)
+  expect(lines).toMatchObject([
+    { message: 'stream refusal', reason: 'too-many-unfinished-messages', path: REGISTRATION },
+  ])
+  const details = 'gatehouse_too-many-unfinished-messages'
+  expect(stream.responses.at(-1)?.response).toMatchObject({ value: { details } })
 })
 
 test('a client that leaves has no line', async () => {

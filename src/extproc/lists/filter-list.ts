@@ -1,7 +1,8 @@
 // Removes from a message of an MCP server the list items that its caller may not use.
 
 import type { Attributes } from '../../cel/attributes.js'
-import type { BudgetLimits } from '../../cel/budget.js'
+import { Budget } from '../../cel/budget.js'
+import type { CostlyExpressions } from '../../cel/costly-expressions.js'
 import type { Ending } from '../../ending.js'
 import { applyEdits, type JsonText, readJsonTextInSlices } from '../../json/json-text.js'
 import { UnreadableForm } from '../../json/unreadable-form.js'
@@ -23,7 +24,8 @@ export interface ListCaller {
   readonly attributes: Attributes
   /** Result of rulesOfLists(). */
   readonly rules: CompiledRules
-  readonly limits: BudgetLimits
+  /** Rules that cost much, and the budget of each item. */
+  readonly costly: CostlyExpressions
   /** Ends when nobody waits for the list any more. */
   readonly ending: Ending
 }
@@ -58,15 +60,19 @@ function listsOf({ root }: JsonText, asked: AskedLists): Result<readonly FoundLi
 
 async function hiddenOf(
   { items, protocolVersions }: FoundList,
-  { rules, attributes, limits, ending }: ListCaller,
+  { rules, attributes, costly, ending }: ListCaller,
 ): Promise<ReadonlySet<ListItem>> {
   const hidden = new Set<ListItem>()
   for (const [index, item] of items.entries()) {
-    if (index > 0 && index % ITEMS_AT_ONCE === 0) await nextTurn()
+    if (costly.has(rules)) await costly.turn(rules)
+    else if (index > 0 && index % ITEMS_AT_ONCE === 0) await nextTurn()
     if (ending.aborted) break
-    const isShown = protocolVersions.every((protocolVersion) =>
-      isListed(rules, attributes, { ...item.call, protocolVersion }, limits),
-    )
+    const isShown = protocolVersions.every((protocolVersion) => {
+      const budget = new Budget(costly.limits)
+      const isAllowed = isListed(rules, attributes, { ...item.call, protocolVersion }, budget)
+      costly.note(rules, budget)
+      return isAllowed
+    })
     if (!isShown) hidden.add(item)
   }
   return hidden

@@ -1,7 +1,7 @@
 // Handles the answer of an MCP server: passes it on, holds it as JSON, or filters it event by event.
 
 import { ByteCollector } from '../../byte-collector.js'
-import type { BudgetLimits } from '../../cel/budget.js'
+import type { CostlyExpressions } from '../../cel/costly-expressions.js'
 import type { DecisionLog } from '../../decision-log.js'
 import { errorBody, NO_ID } from '../../mcp/mcp-problem.js'
 import { err, ok, type Result } from '../../result.js'
@@ -42,7 +42,7 @@ export interface WithheldReply {
 export interface ListsDeps {
   readonly maxBodyBytes: number
   readonly heldBytes: HeldBytes
-  readonly budget: BudgetLimits
+  readonly costly: CostlyExpressions
   /** Absent: nothing is logged. */
   readonly decisions?: DecisionLog | undefined
   /** What Envoy sent with its own call; for logs. */

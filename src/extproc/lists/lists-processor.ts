@@ -1,7 +1,7 @@
 // Filters the lists that an MCP server sends to a caller (mcp.filterLists): JSON is held until it is complete, events
 // are filtered one by one. Replies to other requests pass as they arrive.
 
-import type { BudgetLimits } from '../../cel/budget.js'
+import type { CostlyExpressions } from '../../cel/costly-expressions.js'
 import type { Ending } from '../../ending.js'
 import type { PolicySource } from '../../ir/policy-source.js'
 import type { CompiledRules } from '../../rules/judge.js'
@@ -49,7 +49,7 @@ export function createListsProcessor(
   }
   return {
     requestHeaders: (message, { metadata, config }) => {
-      caller = metadata && callerOf(metadata, rules, stream.signal, deps.budget)
+      caller = metadata && callerOf(metadata, rules, stream.signal, deps.costly)
       if (caller !== undefined) expectFullDuplex('reply', config?.responseBodyMode)
       if (caller !== undefined) asking = message.headers
       // Otherwise the server could answer in an encoding that Gatehouse does not read.
@@ -81,12 +81,12 @@ export function callerOf(
   metadata: Buffer,
   rules: CompiledRules,
   ending: Ending,
-  limits: BudgetLimits,
+  costly: CostlyExpressions,
 ): ListCaller | undefined {
   const text = listRequestIn(metadata)
   if (text === undefined) return undefined
   const { asked, attributes } = parseListRequest(text)
-  return { asked, attributes: { ...attributes, jwt: claimsIn(metadata) }, rules, limits, ending }
+  return { asked, attributes: { ...attributes, jwt: claimsIn(metadata) }, rules, costly, ending }
 }
 
 const JSON_TYPE = /^application\/json *(?:;|$)/i

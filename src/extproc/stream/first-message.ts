@@ -3,7 +3,7 @@
 
 import type { StreamCall, StreamListener } from '../../grpc/service.js'
 import { GrpcError, Status } from '../../grpc/status.js'
-import { refusedStream } from './stream-refusal.js'
+import { failureOf, refusedStream } from './stream-refusal.js'
 
 /** open: called with the result of read() on the first message. It may throw, which ends the call. */
 export function withFirstMessage<First>(
@@ -24,8 +24,8 @@ export function withFirstMessage<First>(
     },
     onCancel: () => listener?.onCancel(),
     onDrain: () => listener?.onDrain(),
-    refusal: () =>
-      listener === undefined ? refusedStream('internal-error') : listener.refusal?.(),
+    refusal: (error) =>
+      listener === undefined ? refusedStream(failureOf(error)) : listener.refusal?.(error),
   }
 }
 

@@ -7,7 +7,7 @@ import { GrpcError, Status } from '../../grpc/status.js'
 import type { Phase } from '../../ir/proc-entry.js'
 import { type Headers, type ProcessMessage, readProcessMessage } from './process-message.js'
 import { type Processor, type ProcessorStream, UnexpectedMessage } from './processor.js'
-import { refusedStream, type StreamFailure } from './stream-refusal.js'
+import { failureOf, refusedStream, type StreamFailure } from './stream-refusal.js'
 
 /** An open stream, as the service sees it. */
 export interface ProcessStream {
@@ -127,10 +127,13 @@ class Running implements ProcessStream, StreamListener {
   }
 
   /** Called when the call ends with an error that is not the processor's. */
-  refusal(): Uint8Array | undefined {
-    return this.ended.aborted || this.processor.isDone()
-      ? undefined
-      : refusedStream('internal-error', this.headers)
+  refusal(error: unknown): Uint8Array | undefined {
+    if (this.ended.aborted || this.processor.isDone()) return undefined
+    const reason = failureOf(error)
+    // The message of a GrpcError contains nothing of the request.
+    const problem = error instanceof GrpcError ? error.message : FAILED
+    this.deps.onFailed({ reason, problem, phase: this.phase, headers: this.headers })
+    return refusedStream(reason, this.headers)
   }
 
   private refuse(reason: FailedStream['reason'], problem: string): void {

@@ -2,7 +2,8 @@
 // the first failure of a webhook that fails closed, ends the phase (decisions 16, 19, 23).
 
 import type { Attributes } from '../../cel/attributes.js'
-import { Budget, type BudgetLimits } from '../../cel/budget.js'
+import { Budget } from '../../cel/budget.js'
+import type { CostlyExpressions } from '../../cel/costly-expressions.js'
 import { type DecisionLog, hider } from '../../decision-log.js'
 import type { Ending } from '../../ending.js'
 import type { Phase } from '../../ir/proc-entry.js'
@@ -15,7 +16,7 @@ import type { Trace, TraceSpan } from '../../tracing.js'
 import { inTurns, Pace, type Work } from '../../turns.js'
 import type { HeldBytes } from '../stream/held-bytes.js'
 import { callWebhook } from './call-webhook.js'
-import type { CompiledWebhook } from './compiled-guard.js'
+import { type CompiledWebhook, isShown } from './compiled-guard.js'
 import { exchangeFields, NO_REQUEST } from './exchange-fields.js'
 import type { GuardMetrics, Outcome } from './guard-metrics.js'
 import { badStatus, failedCall, givenUp, invalidAnswer, type NoVerdict } from './no-verdict.js'
@@ -39,8 +40,8 @@ export interface GuardDeps {
   readonly bodyTimeoutMs: number
   /** --expose-reason: whether clients get the reasons of rejects. */
   readonly exposesReason?: boolean
-  /** Budget of all header expressions of one call together; default DEFAULT_BUDGET. */
-  readonly headerBudget?: BudgetLimits
+  /** Header expressions that cost much, and the budget of all those of one call together. */
+  readonly costly: CostlyExpressions
   /** Called when that budget is exceeded, which leaves headers out. */
   headerBudgetExceeded?(route: string, webhook: string): void
   readonly metrics: GuardMetrics
@@ -134,20 +135,6 @@ export async function askWebhooks(question: Question, deps: GuardDeps): Promise<
     contents = changed
   }
   return { type: 'pass', contents, needed }
-}
-
-/** Whether the webhook sees texts of this kind. */
-export function isShown(kind: Entry['kind'], { webhook }: CompiledWebhook): boolean {
-  switch (kind) {
-    case 'text':
-      return true
-    case 'tool-call':
-      return webhook.inspectToolCalls
-    case 'definition':
-      return webhook.inspectTools
-    case 'file':
-      return webhook.inspectFiles
-  }
 }
 
 const ALLOW: Verdict = { type: 'allow' }
@@ -268,6 +255,8 @@ async function verdictOf(
 ): Promise<Result<Verdict, NoVerdict>> {
   const { phase, hasPassed, signal } = question
   const { backend, target, maxConnections, keepAliveSeconds, deadlineMs } = compiled.webhook
+  if (deps.costly.has(compiled)) await deps.costly.turn(compiled)
+  if (signal.aborted) return givenUp()
   const asking = inTurns(requestWithinBudget(question, compiled, shown, deps), signal)
   const request = asking instanceof Promise ? await asking : asking
   if (request === undefined) return givenUp()
@@ -292,8 +281,9 @@ function* requestWithinBudget(
   shown: readonly Shown[],
   deps: GuardDeps,
 ): Work<WebhookRequest> {
-  const budget = new Budget(deps.headerBudget)
+  const budget = new Budget(deps.costly.limits)
   const request = yield* webhookRequest(compiled, phase, shown, attributes, budget, tool)
+  deps.costly.note(compiled, budget)
   if (budget.isSpent) deps.headerBudgetExceeded?.(route, compiled.webhook.backend)
   return request
 }

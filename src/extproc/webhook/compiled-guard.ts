@@ -1,4 +1,4 @@
-// Compiles the header expressions of a guard's webhooks.
+// Compiles a guard's webhooks, with their header expressions.
 
 import { compileValue, type ValueExpression } from '../../cel/value.js'
 import { type PolicySource, ruleSourceOf } from '../../ir/policy-source.js'
@@ -9,6 +9,7 @@ import type {
   Phase,
   Webhook,
 } from '../../ir/proc-entry.js'
+import type { Entry } from '../../llm/text/conversation.js'
 import type { Inspects } from '../../llm/text/found-text.js'
 import { atOnce, type Work } from '../../turns.js'
 
@@ -36,6 +37,20 @@ export interface GuardAudit extends GuardWebhooks {
 
 /** The webhooks of each phase, compiled. */
 export type GuardWebhooks = Pick<Guard, 'request' | 'response'>
+
+/** Whether the webhook sees texts of this kind. */
+export function isShown(kind: Entry['kind'], { webhook }: CompiledWebhook): boolean {
+  switch (kind) {
+    case 'text':
+      return true
+    case 'tool-call':
+      return webhook.inspectToolCalls
+    case 'definition':
+      return webhook.inspectTools
+    case 'file':
+      return webhook.inspectFiles
+  }
+}
 
 /** Returns the additional texts that at least one of the webhooks asks for. */
 export const inspectsOf = (webhooks: readonly CompiledWebhook[]): Inspects => ({

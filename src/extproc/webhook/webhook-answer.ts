@@ -144,7 +144,8 @@ async function readContent(
   if (content?.type !== 'string') return err('a modify has a content that is no string')
   const text = content.value
   if (text === entry.content) return ok(text)
-  if (!entry.isWritable) return err('a modify gives text to a message that can have none')
+  if (!entry.isWritable)
+    return err('a modify changes what cannot be changed: a message without text, or an id')
   if (entry.isJson && !(await readJsonTextInSlices(text)).ok)
     return err('a modify of a tool call is not JSON')
   return ok(text)

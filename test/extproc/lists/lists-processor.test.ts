@@ -3,7 +3,7 @@
 
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { describe, expect, test } from 'vitest'
-import { DEFAULT_BUDGET } from '../../../src/cel/budget.js'
+import { CostlyExpressions } from '../../../src/cel/costly-expressions.js'
 import { createDecisionLog } from '../../../src/decision-log.js'
 import { OwnEnding } from '../../../src/ending.js'
 import type { ListsDeps } from '../../../src/extproc/lists/list-reply.js'
@@ -101,7 +101,11 @@ function play(
     { type: 'lists', route: 'default/mcp', policy: POLICY, rules: rulesOfLists(rules) },
     { send, signal },
     {
-      ...{ maxBodyBytes: 1 << 20, heldBytes: createHeldBytes(1 << 23), budget: DEFAULT_BUDGET },
+      ...{
+        maxBodyBytes: 1 << 20,
+        heldBytes: createHeldBytes(1 << 23),
+        costly: new CostlyExpressions(),
+      },
       ...{ decisions, traceparent: `00-${TRACE}-${'b'.repeat(16)}-01` },
       ...deps,
     },

@@ -1,6 +1,7 @@
 // Builds guards and webhooks in the form of the model, and the dependencies with which the service calls webhooks.
 
 import { createSecureContext } from 'node:tls'
+import { CostlyExpressions } from '../../../src/cel/costly-expressions.js'
 import { createHeldBytes } from '../../../src/extproc/stream/held-bytes.js'
 import type { GuardDeps } from '../../../src/extproc/webhook/ask-webhooks.js'
 import type { VerdictLabels } from '../../../src/extproc/webhook/guard-metrics.js'
@@ -28,6 +29,7 @@ export const guardrails = (
 ): Omit<GuardDeps, 'now' | 'logger'> => ({
   pools,
   maxBodyBytes: 1024 * 1024,
+  costly: new CostlyExpressions(),
   heldBytes: createHeldBytes(Infinity),
   bodyTimeoutMs: 60_000,
   limit: { take: () => 0, flush: () => undefined },

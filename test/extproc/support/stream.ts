@@ -15,7 +15,7 @@ import {
   type ProcessingResponse,
   ProcessingResponseSchema,
 } from '../../../src/grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
-import { startGrpcServer } from '../../../src/grpc/server.js'
+import { type GrpcServerOptions, startGrpcServer } from '../../../src/grpc/server.js'
 import type { GrpcService } from '../../../src/grpc/service.js'
 import { ROUTE_METADATA_KEY } from '../../../src/ir/names.js'
 import type { Logger } from '../../../src/logger.js'
@@ -48,11 +48,15 @@ export interface ProcServer {
 
 export const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 
-export async function startProcServer(service: GrpcService): Promise<ProcServer> {
+export async function startProcServer(
+  service: GrpcService,
+  more: Pick<GrpcServerOptions, 'messages'> = {},
+): Promise<ProcServer> {
   const server = await startGrpcServer({
     address: ANY_PORT,
     services: [service],
     logger: silent,
+    ...more,
   })
   const client = new Client(server.address, credentials.createInsecure())
   return {

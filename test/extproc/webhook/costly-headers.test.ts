@@ -1,0 +1,52 @@
+// Header expressions that cost much: the calls of their webhook take turns, and those of others go first.
+
+import { expect, test } from 'vitest'
+import { lazyValue } from '../../../src/cel/attributes.js'
+import { OwnEnding } from '../../../src/ending.js'
+import { askWebhooks } from '../../../src/extproc/webhook/ask-webhooks.js'
+import {
+  type CompiledWebhook,
+  compileWebhook,
+} from '../../../src/extproc/webhook/compiled-guard.js'
+import type { WebhookPools } from '../../../src/remote/webhook-pools.js'
+import { ok } from '../../../src/result.js'
+import { recordingLogger } from '../../grpc/recording-logger.js'
+import { guardrails, webhook } from '../support/guards.js'
+
+const groups = [...Array(400).keys()].map((index) => `group-${String(index)}`)
+const attributes = { jwt: lazyValue({ groups }, JSON.stringify({ groups })) }
+
+const guardWith = (backend: string, expression: string): CompiledWebhook =>
+  compileWebhook(webhook(1, { backend, headers: [{ name: 'x-user', expression }] }))
+
+const COSTLY = 'jwt.groups.all(a, jwt.groups.all(b, a + b != "")) ? "x" : "y"'
+
+test('of many calls at once, few are prepared in a turn, and others need not wait for them', async () => {
+  const called: string[] = []
+  const pools: WebhookPools = {
+    call: ({ backend }) => {
+      called.push(backend)
+      return Promise.resolve(ok({ status: 200, body: Buffer.from('{"action":{}}') }))
+    },
+    close: () => Promise.resolve(),
+  }
+  const deps = { ...guardrails(pools), logger: recordingLogger().logger, now: () => 0 }
+  const signal = new OwnEnding()
+  const ask = (compiled: CompiledWebhook) =>
+    askWebhooks(
+      {
+        ...{ route: 'default/llm', phase: 'request', webhooks: [compiled], entries: [] },
+        ...{ attributes, signal },
+      },
+      deps,
+    )
+  const [costly, cheap] = [guardWith('costly', COSTLY), guardWith('cheap', '"x"')]
+  await ask(costly)
+  called.length = 0
+  const asked = Array.from({ length: 100 }, () => ask(costly))
+  await ask(cheap)
+  expect(called).toEqual(['cheap'])
+  await new Promise(setImmediate)
+  expect(called.length).toBeLessThan(50)
+  for (const verdict of await Promise.all(asked)) expect(verdict.type).toBe('pass')
+})
