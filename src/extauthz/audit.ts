@@ -29,17 +29,15 @@ export function audited(
     setImmediate(() => judge(context, decided, audit))
     return decision
   }
-  const made = judge(context, decided, audit)
-  const token = entry.isAudited === true ? tokenOf(made) : undefined
+  let token: RememberedToken | undefined
+  const onVerified = (verified: RememberedToken): void => void (token = verified)
+  const made = judge({ ...context, onVerified }, decided, audit)
   return {
     ...decision,
-    ...(token && { token }),
+    ...(entry.isAudited === true && token && { token }),
     ...(auditsFirst && made?.type === 'reply' && { auditReason: made.reason }),
   }
 }
-
-const tokenOf = (made: Decision | undefined): RememberedToken | undefined =>
-  made?.type === 'reply' ? made.by?.token : made?.token
 
 /** Returns the decision if it is made at once. Never throws. */
 function judge(

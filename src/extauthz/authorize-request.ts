@@ -16,6 +16,7 @@ import {
 import { listRequestText } from '../rules/list-request.js'
 import { mcpAttributes } from '../rules/mcp-attributes.js'
 import type { CompiledEntry } from './authz-table.js'
+import { warnOfBudget, warnOfValues } from './budget-warnings.js'
 import { type CheckCall, type CheckContext, isOver } from './check-context.js'
 import type { CheckRequest } from './check-request.js'
 import {
@@ -29,6 +30,7 @@ import {
   refuseUnchecked,
   refuseUnread,
 } from './decision.js'
+import { keptVerdict, withVerdict } from './kept-verdicts.js'
 import { readMessages } from './mcp-messages.js'
 import { withoutOwnCookies } from './own-cookies.js'
 import type { RecordStep } from './record-step.js'
@@ -43,8 +45,27 @@ export interface Caller {
   readonly source: Attributes['source']
 }
 
-/** Evaluates the rules of an entry. Returns a promise only if a body is read in slices or waits for its turn. */
+/**
+ * Evaluates the rules of an entry. Returns a promise only if the rules cost much, or a body is read in slices or waits for
+ * its turn.
+ */
 export function authorizeRequest(
+  context: CheckContext,
+  entry: CompiledEntry,
+  caller: Caller,
+  call: CheckCall,
+): Decision | Promise<Decision> {
+  if (!context.costly.has(entry)) return authorizeNow(context, entry, caller, call)
+  return context.costly
+    .turn(entry)
+    .then(() =>
+      isOver(context, call)
+        ? refuseUnchecked('deadline')
+        : authorizeNow(context, entry, caller, call),
+    )
+}
+
+function authorizeNow(
   context: CheckContext,
   entry: CompiledEntry,
   caller: Caller,
@@ -75,7 +96,7 @@ function judgeMessages(
   })
   if (!read.ok) return refuseMessage(read.error)
   const verdict =
-    entry.rules === undefined ? NO_RULES : judgeAll(context, entry.rules, caller, read.value)
+    entry.rules === undefined ? NO_RULES : judgeAll(context, entry, entry.rules, caller, read.value)
   return conclude(context, entry, caller, verdict, read.value)
 }
 
@@ -86,12 +107,24 @@ const tracedCall = ({ method, toolName }: McpRequest['calls'][number]) => ({
 
 /** Judges all calls with one budget; each of them must be allowed. */
 function judgeAll(
-  { options }: CheckContext,
+  { options, costly }: CheckContext,
+  entry: CompiledEntry,
   rules: CompiledRules,
   caller: Caller,
   { calls }: McpRequest,
 ): RuleVerdict {
   const budget = new Budget(options.ruleBudget)
+  const verdict = judgeCalls(rules, caller, calls, budget)
+  costly.note(entry, budget)
+  return verdict
+}
+
+function judgeCalls(
+  rules: CompiledRules,
+  caller: Caller,
+  calls: McpRequest['calls'],
+  budget: Budget,
+): RuleVerdict {
   const attributes = attributesOf(caller)
   const all = calls.map((one) => ({ ...attributes, mcp: mcpAttributes(one) }))
   const allowing = new Set<RuleVerdict>()
@@ -161,6 +194,7 @@ function valuesOf(
   if (token?.computed?.by === compiled) return token.computed.values
   const budget = new Budget(context.options.ruleBudget)
   const values = computeValues(compiled, attributesOf(caller), budget)
+  context.costly.note(entry, budget)
   if (budget.isSpent) warnOfValues(context, entry)
   else if (compiled.readTokenAlone && token !== undefined) token.computed = { by: compiled, values }
   return values
@@ -209,19 +243,21 @@ const NO_RULES: RuleVerdict = {}
 
 /** Judges the request, or takes the verdict from the token where the rules read it alone. */
 function judgeOnce(
-  { options, isAudit }: CheckContext,
-  { rules }: CompiledEntry,
+  { options, isAudit, costly }: CheckContext,
+  entry: CompiledEntry,
   caller: Caller,
 ): RuleVerdict {
+  const { rules } = entry
   const { token } = caller
   if (rules === undefined) return NO_RULES
   const slot = isAudit ? 'audited' : 'judged'
-  const known = token?.[slot]
-  if (known?.rules === rules) return known.verdict
+  const known = keptVerdict(token?.[slot], rules)
+  if (known !== undefined) return known
   const budget = new Budget(options.ruleBudget)
   const verdict = judgeAndScopes(rules, caller, budget)
+  costly.note(entry, budget)
   if (rules.readTokenAlone && token !== undefined && verdict.spentBy === undefined)
-    token[slot] = { rules, verdict }
+    token[slot] = withVerdict(token[slot], { rules, verdict })
   return verdict
 }
 
@@ -231,36 +267,6 @@ function judgeAndScopes(rules: CompiledRules, caller: Caller, budget: Budget): R
   if (verdict.fault !== undefined) return verdict
   const scopes = judgeScopes(rules.scopes, [attributes], caller.token?.claims.json, budget)
   return scopes.fault === undefined ? verdict : scopes
-}
-
-function warnOfBudget(context: CheckContext, { entry }: CompiledEntry, rule: string): void {
-  const message = context.isAudit ? BUDGET_OF_AUDITED_RULES : BUDGET_OF_RULES
-  warnOnce(context, { route: entry.route, rule }, message)
-}
-
-function warnOfValues(context: CheckContext, { entry }: CompiledEntry): void {
-  warnOnce(context, { route: entry.route }, BUDGET_OF_VALUES)
-}
-
-const BUDGET_OF_RULES = 'the rules of a route exceeded their budget; the request was denied'
-const BUDGET_OF_AUDITED_RULES =
-  'the rules of a route in mode Audit exceeded their budget; the request counts as denied'
-const BUDGET_OF_VALUES =
-  'the header values and limit keys of a route exceeded their budget; the remaining ones have no value'
-
-/** Logs a warning, limited per message and fields. */
-function warnOnce(
-  { options, limit }: CheckContext,
-  fields: Readonly<Record<string, string>>,
-  message: string,
-): void {
-  try {
-    const leftOut = limit.take(`${message} ${Object.values(fields).join(' ')}`)
-    if (leftOut === undefined) return
-    options.logger.warn({ ...fields, leftOut }, message)
-  } catch {
-    // Bookkeeping changes no decision.
-  }
 }
 
 const oneValue = (value: string | readonly string[] | undefined): string | undefined =>

@@ -1,6 +1,7 @@
 // What all steps of a check share: its options, its limits, and what can end it early.
 
 import type { BudgetLimits } from '../cel/budget.js'
+import type { CostlyExpressions } from '../cel/costly-expressions.js'
 import type { DecisionLog } from '../decision-log.js'
 import type { LogLimit } from '../log-limit.js'
 import type { Logger } from '../logger.js'
@@ -10,6 +11,7 @@ import type { CompiledEntry } from './authz-table.js'
 import type { BodyLine } from './body-line.js'
 import type { FreshKeysOptions, KeyLookUps } from './fresh-keys.js'
 import type { RecordStep } from './record-step.js'
+import type { RememberedToken } from './token-memory.js'
 
 /** The metrics that checks update. */
 export interface CheckMetrics {
@@ -57,8 +59,14 @@ export interface CheckContext {
   readonly lookUps: KeyLookUps
   /** Queue for bodies that are read in slices. */
   readonly bodies: BodyLine
+  /** Entries whose rules cost much. */
+  readonly costly: CostlyExpressions
   /** Whether the check is an audit, which reads the entry's part for policies of mode Audit. */
   readonly isAudit: boolean
+  /** Whether the headers alone are checked, before the body: all but the rules is decided. */
+  readonly isHead?: true
+  /** Called with a verified token before the rules are judged, which may take turns. */
+  readonly onVerified?: (token: RememberedToken) => void
   /** Absent in servers. */
   readonly recordStep?: RecordStep
 }

@@ -3,7 +3,7 @@
 
 import { TextMemo } from '../grpc/text-memo.js'
 import { type Range, WireReader } from '../grpc/wire-reader.js'
-import { ROUTE_CONTEXT_KEY } from '../ir/names.js'
+import { HEAD_CONTEXT_KEY, ROUTE_CONTEXT_KEY } from '../ir/names.js'
 import { REQUEST_ID, returnedId } from '../request-id.js'
 import { HeaderNames } from './header-names.js'
 
@@ -11,6 +11,8 @@ import { HeaderNames } from './header-names.js'
 export interface CheckEnvelope {
   /** context_extensions[ROUTE_CONTEXT_KEY]; undefined: the filter is not Gatehouse's, or misconfigured. */
   readonly key: string | undefined
+  /** Whether the headers alone are to be checked; the body is checked later. */
+  readonly isHead: boolean
   readonly reader: WireReader
   /** Ranges of AttributeContext.Request and AttributeContext.Peer; several are merged, as protobuf requires. */
   readonly requests: readonly Range[]
@@ -45,7 +47,7 @@ export function openCheckRequest(bytes: Buffer): CheckEnvelope {
   const reader = new WireReader(bytes)
   const requests: Range[] = []
   const sources: Range[] = []
-  let key: string | undefined
+  const extensions: Extensions = { key: undefined, isHead: false }
   for (let field = reader.next(); field !== 0; field = reader.next()) {
     if (field !== 1) {
       reader.skip()
@@ -55,12 +57,12 @@ export function openCheckRequest(bytes: Buffer): CheckEnvelope {
     for (let part = reader.next(); part !== 0; part = reader.next()) {
       if (part === 1) sources.push(reader.takeRange())
       else if (part === 4) requests.push(reader.takeRange())
-      else if (part === 10) key = readRouteKey(reader) ?? key
+      else if (part === 10) readExtension(reader, extensions)
       else reader.skip()
     }
     reader.leave(outer)
   }
-  return { key, reader, requests, sources }
+  return { ...extensions, reader, requests, sources }
 }
 
 /** Known keys, methods, hosts and the like, of which a configuration and its clients have only a few. */
@@ -71,7 +73,13 @@ function knownText(reader: WireReader): string {
   return memo.read(reader.buffer, reader.from, reader.to)
 }
 
-function readRouteKey(reader: WireReader): string | undefined {
+interface Extensions {
+  key: string | undefined
+  isHead: boolean
+}
+
+/** Reads an entry of context_extensions. */
+function readExtension(reader: WireReader, extensions: Extensions): void {
   let name = ''
   let value = ''
   const outer = reader.enter()
@@ -81,7 +89,8 @@ function readRouteKey(reader: WireReader): string | undefined {
     else reader.skip()
   }
   reader.leave(outer)
-  return name === ROUTE_CONTEXT_KEY ? value : undefined
+  if (name === ROUTE_CONTEXT_KEY) extensions.key = value
+  else if (name === HEAD_CONTEXT_KEY) extensions.isHead = true
 }
 
 interface Draft {

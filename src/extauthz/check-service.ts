@@ -3,6 +3,7 @@
 // never one that is denied: what can be answered is.
 
 import { Authorization } from '../grpc/generated/envoy/service/auth/v3/external_auth_pb.js'
+import { TooManyUnfinished } from '../grpc/message-budget.js'
 import type { Peer } from '../grpc/peer.js'
 import type { GrpcService, UnaryMethod } from '../grpc/service.js'
 import { GrpcError, Status } from '../grpc/status.js'
@@ -42,6 +43,13 @@ const STAYING: readonly Status[] = [
   Status.CANCELLED,
 ]
 
+const reasonOf = (status: Status): 'deadline' | 'internal-error' | 'malformed-check' =>
+  status === Status.DEADLINE_EXCEEDED
+    ? 'deadline'
+    : status === Status.UNKNOWN
+      ? 'internal-error'
+      : 'malformed-check'
+
 /** Returns the answer to a call that no check answers: its message is not whole or too large, or the check is late. */
 function refusalOf(
   error: unknown,
@@ -50,12 +58,7 @@ function refusalOf(
 ): Uint8Array | undefined {
   const status = error instanceof GrpcError ? error.status : Status.UNKNOWN
   if (STAYING.includes(status)) return undefined
-  const reason =
-    status === Status.DEADLINE_EXCEEDED
-      ? 'deadline'
-      : status === Status.UNKNOWN
-        ? 'internal-error'
-        : 'malformed-check'
+  const reason = error instanceof TooManyUnfinished ? error.reason : reasonOf(status)
   // The message of a GrpcError contains nothing of the request.
   const problem = error instanceof GrpcError ? error.message : 'the call failed'
   const leftOut = limit.take(`refused ${reason} ${String(status)}`)

@@ -1,5 +1,6 @@
 // Runs one check: open, find the entry, check the path, authenticate, authorize, encode. Never throws; failures deny.
 
+import { CostlyExpressions } from '../cel/costly-expressions.js'
 import { errorKind } from '../errors.js'
 import { RELAY_COOKIES_KEY } from '../ir/names.js'
 import { createLogLimit, type LogLimit } from '../log-limit.js'
@@ -28,31 +29,38 @@ export type Check = (
   gateway?: string,
 ) => Uint8Array | Promise<Uint8Array>
 
-/** The check gives an encoded CheckResponse; a promise only to fetch a key, use a large key or read a long body. */
+/**
+ * The check gives an encoded CheckResponse; a promise only to fetch a key, use a large key, read a long body or take turns
+ * with other costly rules.
+ */
 export function createCheck(options: CheckOptions): Check {
   const limit = createLogLimit(options.now)
   const context: CheckContext = {
     ...{ options, limit },
     lookUps: new KeyLookUps(options),
     bodies: createBodyLine(),
+    costly: new CostlyExpressions(options.ruleBudget),
     isAudit: false,
   }
   // Audits have their own queues: they must not take the places of checks.
   const auditing: CheckContext = {
     ...context,
     ...{ lookUps: new KeyLookUps(options, AUDITS), bodies: createBodyLine(), isAudit: true },
+    costly: new CostlyExpressions(options.ruleBudget),
   }
+  const ofHeads: CheckContext = { ...context, isHead: true }
   return (bytes, call, gateway) => {
-    const asked: Asked = { context, auditing, bytes, call, gateway, start: performance.now() }
+    let asked: Asked = { context, auditing, bytes, call, gateway, start: performance.now() }
     let entry: CompiledEntry | undefined
     try {
       const envelope = openCheckRequest(bytes)
       if (envelope.key === RELAY_COOKIES_KEY) return removeOwnCookies(envelope)
+      if (envelope.isHead) asked = { ...asked, context: ofHeads }
       entry = envelope.key === undefined ? undefined : options.table().get(envelope.key, gateway)
       if (entry === undefined) return finish(asked, UNKNOWN_ROUTE, undefined, envelope.key)
       const probe = options.probes && probeRefusalOf(options.probes, envelope, entry)
       if (probe?.isOwn === true) return encodeDecision(probe.refusal, true)
-      const decision = probe?.refusal ?? decide(context, envelope, entry, call)
+      const decision = probe?.refusal ?? decide(asked.context, envelope, entry, call)
       return decision instanceof Promise
         ? finishLate(asked, decision, entry)
         : finish(asked, decision, entry)
@@ -96,6 +104,9 @@ async function finishLate(
   }
 }
 
+/** status 1 (empty: OK), ok_response 3 (empty). */
+const HEAD_ALLOWED = Uint8Array.of(0x0a, 0, 0x1a, 0)
+
 const UNKNOWN_ROUTE = refuseUnchecked('unknown-route')
 const MALFORMED = refuseUnchecked('malformed-check')
 
@@ -124,6 +135,8 @@ function finish(
 ): Uint8Array {
   const { context, auditing, start } = asked
   const { options, limit } = context
+  // The check of the body follows, which counts. Nothing is changed before it.
+  if (context.isHead === true && decided.type === 'allow') return HEAD_ALLOWED
   const decision = entry?.audit === undefined ? decided : audited(auditing, asked, entry, decided)
   const bytes = encodeDecision(decision, entry?.jwt?.forwardToken ?? true, entry?.entry.seal, () =>
     requestIdIn(asked.bytes),

@@ -68,7 +68,7 @@ export function decide(
 /** Whether the body is longer than Envoy sends. Where a policy of mode Enforce reads bodies, Envoy itself answers 413. */
 const isCut = ({ headers }: CheckRequest): boolean => headers.get(PARTIAL_BODY_HEADER) === 'true'
 
-/** For requests that no policy of mode Enforce concerns. */
+/** For requests that no policy of mode Enforce concerns, and for those whose body is checked later. */
 const LET_IN: Decision = { type: 'allow', reason: 'allowed' }
 
 function traceOrigin(
@@ -134,6 +134,7 @@ function conclude(asked: Asked, authentication: Authentication): Decision | Prom
     case 'anonymous':
       return authorizeAs(asked, undefined)
     case 'verified':
+      context.onVerified?.(authentication.token)
       return authorizeAs(asked, authentication.token)
   }
 }
@@ -142,4 +143,6 @@ const authorizeAs = (
   { context, entry, request, source, call }: Asked,
   token: RememberedToken | undefined,
 ): Decision | Promise<Decision> =>
-  authorizeRequest(context, entry, { request, token, source }, call)
+  context.isHead === true
+    ? LET_IN
+    : authorizeRequest(context, entry, { request, token, source }, call)

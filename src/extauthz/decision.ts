@@ -28,6 +28,7 @@ export type Reason =
   | 'key-not-looked-up'
   | 'unknown-route'
   | 'malformed-check'
+  | 'too-many-unfinished-messages'
   | 'broken-policy'
   | 'no-policy'
   | 'origin-not-allowed'
@@ -197,10 +198,17 @@ export const refuseUnanswered: Decision = refusal('key-not-looked-up', NOT_LOOKE
 /** Denies a request while the key set of its provider was never fetched. */
 export const refuseWithoutKeys: Decision = refusal('key-set-unavailable', NO_KEYS)
 
-/** Fails closed: the check has no route that is known, is malformed or late, or failed itself. */
+const TEMPORARY: ReadonlySet<Reason> = new Set(['deadline', 'too-many-unfinished-messages'])
+
+/** Fails closed: the check has no route that is known, is malformed or late, has no room, or failed itself. */
 export const refuseUnchecked = (
-  reason: 'unknown-route' | 'malformed-check' | 'deadline' | 'internal-error',
-): Refusal => refusal(reason, reason === 'deadline' ? SOON : UNAVAILABLE)
+  reason:
+    | 'unknown-route'
+    | 'malformed-check'
+    | 'too-many-unfinished-messages'
+    | 'deadline'
+    | 'internal-error',
+): Refusal => refusal(reason, TEMPORARY.has(reason) ? SOON : UNAVAILABLE)
 
 /** Refuses a probe of a mesh's controller, or a made-up one. header: the proof. */
 export const refuseProbe = (...headers: CheckReply['headers']): Refusal =>

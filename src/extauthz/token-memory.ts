@@ -3,8 +3,8 @@
 // new keys or a new policy start an empty one.
 
 import { hash } from 'node:crypto'
-import type { CompiledRules, RuleVerdict } from '../rules/judge.js'
 import type { Claims } from './claims.js'
+import type { KeptVerdict } from './kept-verdicts.js'
 import type { CompiledValues, ValuesForEnvoy } from './values-for-envoy.js'
 
 /** A verified token that is remembered. */
@@ -18,11 +18,11 @@ export interface RememberedToken {
   readonly isKept: boolean
   /** Encoded CheckResponse that allows it, with Authorization kept or removed. */
   readonly allowed: { kept?: Uint8Array; removed?: Uint8Array }
-  /** Verdict of rules that read the token alone, for the route that was asked for last. */
-  judged?: { readonly rules: CompiledRules; readonly verdict: RuleVerdict }
+  /** Verdicts of rules that read the token alone. */
+  judged?: readonly KeptVerdict[]
   /** Likewise, for rules of policies of mode Audit. */
-  audited?: { readonly rules: CompiledRules; readonly verdict: RuleVerdict }
-  /** Values for Envoy from expressions that read the token alone, for the route that was asked for last. */
+  audited?: readonly KeptVerdict[]
+  /** Values for Envoy from expressions that read the token alone, for the route that was asked for last: they may be long. */
   computed?: { readonly by: CompiledValues; readonly values: ValuesForEnvoy }
 }
 

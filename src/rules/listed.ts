@@ -1,7 +1,7 @@
 // Decides whether an item of a list is shown to a caller, by judging the rules as if the caller used the item.
 
 import type { Attributes } from '../cel/attributes.js'
-import { Budget, type BudgetLimits } from '../cel/budget.js'
+import type { Budget } from '../cel/budget.js'
 import type { Rule } from '../cel/rule.js'
 import type { ReadCall } from '../mcp/http-message.js'
 import { NO_ID } from '../mcp/mcp-problem.js'
@@ -32,15 +32,15 @@ function readsArguments({ reads }: Rule): boolean {
 }
 
 /**
- * rules: result of rulesOfLists(). Each item has a budget of its own: a long list is no reason to hide its end.
+ * rules: result of rulesOfLists(). budget: the item's own, as a long list is no reason to hide its end.
  * protocolVersion: that of the request for the list, as the client would use the item with the same one.
  */
 export function isListed(
   rules: CompiledRules,
   attributes: Attributes,
   call: McpCall & Pick<ReadCall, 'protocolVersion'>,
-  limits?: BudgetLimits,
+  budget: Budget,
 ): boolean {
   const mcp = mcpAttributes({ ...call, id: NO_ID, text: '' })
-  return judge(rules, { ...attributes, mcp }, new Budget(limits)).fault === undefined
+  return judge(rules, { ...attributes, mcp }, budget).fault === undefined
 }

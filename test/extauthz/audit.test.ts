@@ -248,3 +248,16 @@ test('an audit that fails, and counters and logs that fail, change no answer', a
     setImmediate(resolve)
   })
 })
+
+test('rules that cost much take turns, and the claims are metadata all the same', async () => {
+  const costly = 'jwt.groups.all(a, jwt.groups.all(b, a + b + request.method != ""))'
+  const { check, observed } = auditing(open({ jwt: tokens, authorization: rules(costly) }))
+  const groups = [...Array(400).keys()].map((index) => `group-${String(index)}`)
+  const large = bearer(await sign(key, { groups }))
+  const small = bearer(await sign(key, { groups: ['one'] }))
+  const before = await check({ headers: [small] })
+  await check({ headers: [large] })
+  expect(await check({ headers: [small] })).toEqual(before)
+  expect(before.metadata).toHaveProperty('jwt')
+  await eventually(() => expect(observed.audited).toHaveLength(3))
+})

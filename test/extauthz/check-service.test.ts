@@ -5,6 +5,7 @@ import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { buildAuthzTable } from '../../src/extauthz/authz-table.js'
 import { createCheckService } from '../../src/extauthz/check-service.js'
 import type { KeySetFetch } from '../../src/extauthz/fresh-keys.js'
+import { createHeldBytes } from '../../src/extproc/stream/held-bytes.js'
 import { type GrpcServer, startGrpcServer } from '../../src/grpc/server.js'
 import { ANY_PORT } from '../support/any-port.js'
 import {
@@ -38,11 +39,14 @@ afterEach(async () => {
 const fresh = { exp: Math.floor(Date.now() / 1000) + 600 }
 
 const silent = (): void => undefined
-const logger = { debug: silent, info: silent, warn: silent, error: silent }
+const lines: object[] = []
+const warn = (line: object): void => void lines.push(line)
+const logger = { debug: silent, info: silent, warn, error: silent }
 
 async function serve(
   refetchKeySet: () => Promise<KeySetFetch>,
   isUnfilled = false,
+  heldBytes = Infinity,
 ): Promise<Client> {
   const filled = buildAuthzTable([entry({ jwt: jwt(available(key.jwk)) })])
   const table = { get: (name: string) => filled.get(name), isUnfilled }
@@ -54,7 +58,8 @@ async function serve(
     logger,
     metrics: { observe: silent, audited: silent },
   })
-  server = await startGrpcServer({ address: ANY_PORT, services: [service], logger })
+  const messages = createHeldBytes(heldBytes)
+  server = await startGrpcServer({ address: ANY_PORT, services: [service], logger, messages })
   client = new Client(server.address, credentials.createInsecure())
   return client
 }
@@ -111,6 +116,17 @@ describe('over gRPC', () => {
   test('a message that is larger than one may be is denied', async () => {
     const to = await serve(() => Promise.resolve({ isAnswered: true, isOlder: false }))
     expect((await call(to, Buffer.alloc(33 * 1024 * 1024))).status).toBe(503)
+  })
+
+  test('a message without room among those that have not arrived whole is denied, to be tried again', async () => {
+    lines.length = 0
+    const fetch = (): Promise<KeySetFetch> => Promise.resolve({ isAnswered: true, isOlder: false })
+    const to = await serve(fetch, false, 100_000)
+    expect(await call(to, Buffer.alloc(1_000_000))).toMatchObject({
+      ...{ status: 503, headers: { 'retry-after': '1' } },
+    })
+    expect(lines).toMatchObject([{ reason: 'too-many-unfinished-messages' }])
+    expect((await call(to, { headers: [bearer(await sign(key, fresh))] })).status).toBe(200)
   })
 
   test('a caller that does not wait gets an error, and the next one an answer', async () => {

@@ -95,6 +95,8 @@ export const entry = (rest: Partial<AuthzEntry>): AuthzEntry => ({
 
 export interface TestRequest {
   readonly key?: string | null
+  /** Whether only the headers are checked, before the body. */
+  readonly isHead?: true
   readonly path?: string
   readonly method?: string
   readonly host?: string
@@ -115,7 +117,10 @@ export function checkRequest(request: TestRequest): Buffer {
       CheckRequestSchema,
       create(CheckRequestSchema, {
         attributes: {
-          contextExtensions: key === null ? {} : { 'gatehouse.route': key },
+          contextExtensions: {
+            ...(key !== null && { 'gatehouse.route': key }),
+            ...(request.isHead && { 'gatehouse.head': 'true' }),
+          },
           ...(request.address !== undefined && {
             source: {
               address: {
