@@ -6,8 +6,9 @@ import { similarWord } from '../../similar.js'
 import type { FieldPath } from '../kinds/field-path.js'
 import type { Kind } from '../kinds/kinds.js'
 import { describeIssue } from './describe-issue.js'
-import { isMap, valueAt } from './plain-map.js'
+import { valueAt } from './plain-map.js'
 import { type UnknownField, unknownFields } from './unknown-fields.js'
+import { excessOf, readPart } from './value-limits.js'
 
 /** A problem with a field's key or value. */
 export interface Finding {
@@ -25,6 +26,8 @@ export interface Fields {
   readonly strictness: Kind['strictness']
   /** Whether values are secret and must not be quoted. */
   readonly secret: boolean
+  /** Whether the value is decoded on the event loop, where it may have only so many values. */
+  readonly isBounded: boolean
 }
 
 /** A decoded value. */
@@ -34,19 +37,31 @@ export interface DecodedFields {
   readonly unsupported: readonly FieldPath[]
 }
 
+/** A finding that is not described yet: a value may have thousands, of which few are shown. */
+export type FindingToDescribe = () => Finding
+
+/** Unknown fields of a bounded value: each is compared with all known ones. */
+const MOST_UNKNOWN = 1_000
+
 /** Decodes a value. */
-export function decodeFields(fields: Fields): Result<DecodedFields, Finding[]> {
-  const value = fields.strictness === 'lenient' ? withoutNulls(fields.value) : fields.value
-  const unknown =
-    fields.strictness === 'lenient' ? [] : unknownFields(fields.schema, value, fields.path)
-  const misspelt = unknown.filter((field) => isError(field, fields.strictness))
-  const parsed = (fields.schema as z.ZodType).safeParse(value)
+export function decodeFields(fields: Fields): Result<DecodedFields, FindingToDescribe[]> {
+  const { schema, strictness, path, isBounded } = fields
+  const refuse = (message: string) => err([(): Finding => ({ path, part: 'value', message })])
+  const isLenient = strictness === 'lenient'
+  const excess = isBounded ? excessOf(fields.value, isLenient ? schema : undefined) : undefined
+  if (excess !== undefined) return refuse(excess)
+  const value = isLenient ? readPart(schema, fields.value) : fields.value
+  const unknown = isLenient ? [] : unknownFields(schema, value, path)
+  if (isBounded && unknown.length > MOST_UNKNOWN)
+    return refuse(`has more than ${MOST_UNKNOWN} unknown fields`)
+  const misspelt = unknown.filter((field) => isError(field, strictness))
+  const parsed = (schema as z.ZodType).safeParse(value)
   const findings = [
-    ...misspelt.map(describeUnknown),
-    ...(parsed.error?.issues ?? []).map((issue) => describe(issue, value, fields)),
+    ...misspelt.map((field) => () => describeUnknown(field)),
+    ...(parsed.error?.issues ?? []).map((issue) => () => describe(issue, value, fields)),
   ]
   if (!parsed.success || findings.length > 0) return err(findings)
-  return ok({ value: parsed.data, unsupported: unknown.map(({ path }) => path) })
+  return ok({ value: parsed.data, unsupported: unknown.map((field) => field.path) })
 }
 
 function describe(issue: z.core.$ZodIssue, root: unknown, fields: Fields): Finding {
@@ -87,12 +102,4 @@ function describeUnknown(field: UnknownField): Finding {
       ? `expected ${field.known.length === 1 ? '' : 'one of '}${field.known.join(', ')}`
       : `did you mean ${meant}?`
   return { path: field.path, part: 'key', message: `unknown field, ${expected}` }
-}
-
-/** Removes nulls, which tools write for fields that they leave unset. */
-function withoutNulls(value: unknown): unknown {
-  if (Array.isArray(value)) return value.filter((entry) => entry !== null).map(withoutNulls)
-  if (!isMap(value)) return value
-  const members = Object.entries(value).filter(([, member]) => member !== null)
-  return Object.fromEntries(members.map(([key, member]) => [key, withoutNulls(member)]))
 }

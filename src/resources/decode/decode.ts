@@ -7,7 +7,12 @@ import { type FieldPath, formatPath } from '../kinds/field-path.js'
 import type { Kind } from '../kinds/kinds.js'
 import { clusterMetadata, namespacedMetadata } from '../kinds/metadata.js'
 import type { Metadata, Problem, Resource, Resources } from '../kinds/resources.js'
-import { type DecodedFields, decodeFields, type Finding } from './decode-fields.js'
+import {
+  type DecodedFields,
+  decodeFields,
+  type Finding,
+  type FindingToDescribe,
+} from './decode-fields.js'
 import { findKind } from './find-kind.js'
 import { isMap, type PlainMap, valueAt } from './plain-map.js'
 import { type DocumentText, type ParsedDocument, parseYaml } from './yaml-document.js'
@@ -41,10 +46,14 @@ export function decodeDocument(text: DocumentText, file: string, kinds: readonly
   return { ...NOTHING, problems }
 }
 
-/** Decodes an API server object with its apiVersion and kind. Never throws. source is the name that messages use. */
+/**
+ * Decodes an API server object with its apiVersion and kind, in one step of the event loop: one with too many values has a
+ * problem. Never throws. source is the name that messages use.
+ */
 export const decodeObject = (object: PlainMap, source: string, kinds: readonly Kind[]): Decoded =>
   decodeValue(object, [], {
     kinds,
+    isBounded: true,
     sourceOf: () => source,
     positionOf: () => source,
     linesOf: () => undefined,
@@ -52,6 +61,8 @@ export const decodeObject = (object: PlainMap, source: string, kinds: readonly K
 
 interface Context {
   readonly kinds: readonly Kind[]
+  /** Whether its values are decoded on the event loop, where there may be only so many. */
+  readonly isBounded: boolean
   /** The source of a resource: FILE:LINE, or "kubernetes". */
   sourceOf(path: FieldPath): string
   /** The position of a finding: FILE:LINE:COLUMN, or "kubernetes". */
@@ -62,6 +73,7 @@ interface Context {
 
 const contextOf = (file: string, kinds: readonly Kind[], parsed: ParsedDocument): Context => ({
   kinds,
+  isBounded: false,
   sourceOf: (path) => `${file}:${parsed.positionOf(path, 'value').line}`,
   positionOf: (path, part) => {
     const { line, column } = parsed.positionOf(path, part)
@@ -110,18 +122,20 @@ export const joinDecoded = (parts: readonly Decoded[]): Decoded => ({
 })
 
 function decodeResource(value: PlainMap, path: FieldPath, kind: Kind, context: Context): Decoded {
+  const { isBounded } = context
   const metadata = decodeFields({
     schema: kind.clusterScoped === true ? clusterMetadata : namespacedMetadata,
     value: value['metadata'],
     path: ['metadata'],
     strictness: 'lenient',
     secret: false,
+    isBounded,
   })
-  const body = decodeBody(value, kind)
+  const body = decodeBody(value, kind, isBounded)
   const strangers = kind.strictness === 'lenient' ? [] : unknownAtTop(value)
   if (!metadata.ok || !body.ok || strangers.length > 0) {
     const findings = [metadata, body].flatMap((part) => (part.ok ? [] : part.error))
-    const problems = atMost([...strangers, ...findings]).map((finding) =>
+    const problems = describeSome([...strangers, ...findings]).map((finding) =>
       problemOf(finding, path, value, context),
     )
     return { ...NOTHING, problems }
@@ -143,28 +157,31 @@ function decodeResource(value: PlainMap, path: FieldPath, kind: Kind, context: C
 /** Maximum number of findings per resource. Each costs a position lookup, a log line and a line in the status. */
 const MAX_FINDINGS = 50
 
-const atMost = (findings: readonly Finding[]): readonly Finding[] =>
-  findings.length <= MAX_FINDINGS
-    ? findings
-    : [
-        ...findings.slice(0, MAX_FINDINGS),
-        at([], `has ${findings.length - MAX_FINDINGS} problems more`),
-      ]
+function describeSome(findings: readonly FindingToDescribe[]): readonly Finding[] {
+  const described = findings.slice(0, MAX_FINDINGS).map((describe) => describe())
+  const more = findings.length - described.length
+  return more === 0 ? described : [...described, at([], `has ${more} problems more`)]
+}
 
-function decodeBody(value: PlainMap, kind: Kind): Result<DecodedFields, Finding[]> {
+function decodeBody(
+  value: PlainMap,
+  kind: Kind,
+  isBounded: boolean,
+): Result<DecodedFields, FindingToDescribe[]> {
   const { schema, strictness } = kind
   const secret = kind.kind === 'Secret'
+  const fields = { schema, strictness, secret, isBounded }
   return kind.body === 'spec'
-    ? decodeFields({ schema, strictness, secret, value: value['spec'], path: ['spec'] })
-    : decodeFields({ schema, strictness, secret, value, path: [] })
+    ? decodeFields({ ...fields, value: value['spec'], path: ['spec'] })
+    : decodeFields({ ...fields, value, path: [] })
 }
 
 const TOP_FIELDS = ['apiVersion', 'kind', 'metadata', 'spec', 'status']
 
-const unknownAtTop = (value: PlainMap): Finding[] =>
+const unknownAtTop = (value: PlainMap): FindingToDescribe[] =>
   Object.keys(value)
     .filter((key) => !TOP_FIELDS.includes(key))
-    .map((key) => {
+    .map((key) => () => {
       const meant = similarWord(key, TOP_FIELDS)
       const hint =
         meant === undefined ? 'fields of a resource stand below spec' : `did you mean ${meant}?`

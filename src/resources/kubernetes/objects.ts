@@ -1,10 +1,9 @@
-// Stores objects of the API server and decodes them: an unchanged resource stays the same object, and one that no
-// longer decodes leaves its last good version in force (decision 27).
+// Stores objects of the API server and decodes them, one in each step: a list may bring thousands at once. An unchanged
+// resource stays the same object, and one that no longer decodes leaves its last good version in force (decision 27).
 
 import { isJsonObject, type JsonObject } from '../../ir/json.js'
-import type { Work } from '../../turns.js'
+import { each, type Work } from '../../turns.js'
 import { type DecodedResource, decodeObject } from '../decode/decode.js'
-import type { PlainMap } from '../decode/plain-map.js'
 import { createResourceCollector, resourceKey } from '../decode/resource-set.js'
 import type { Kind } from '../kinds/kinds.js'
 import { KUBERNETES, type Problem, type Resources } from '../kinds/resources.js'
@@ -12,8 +11,8 @@ import { KUBERNETES, type Problem, type Resources } from '../kinds/resources.js'
 /** The objects of all kinds. */
 export interface ObjectStore {
   /**
-   * Stores an object. apiVersion is that of the list, as its items may lack it. Returns false if nothing that Gatehouse
-   * reads has changed.
+   * Stores an object. apiVersion is that of the list, as its items may lack it. Returns false if at most its status has
+   * changed.
    */
   put(object: JsonObject, kind: Kind, apiVersion: string): boolean
   /** Removes an object; false if it was not stored. */
@@ -22,7 +21,7 @@ export interface ObjectStore {
   raw(key: string): JsonObject | undefined
   /** Replaces the object by the API server's answer to a status write, unless a later version has arrived. */
   adopt(key: string, basis: JsonObject, answer: JsonObject): void
-  /** Collects the state at its begin, in slices; objects that come or go meanwhile belong to the next one. */
+  /** Decodes and collects the state at its begin, in slices; objects that come or go meanwhile belong to the next one. */
   collected(): Work<CollectedObjects>
 }
 
@@ -34,81 +33,85 @@ export interface CollectedObjects {
   readonly undecoded: readonly Problem[]
 }
 
-interface Stored {
-  readonly raw: JsonObject
+/** An object that has not been decoded yet. */
+interface Arrived {
+  readonly object: JsonObject
+  readonly kind: Kind
+  readonly apiVersion: string
+}
+
+/** What is collected from an object. */
+interface Content {
   readonly decoded: DecodedResource | undefined
   readonly problems: readonly Problem[]
 }
 
 /** Creates an empty store. */
 export function createObjectStore(kinds: readonly Kind[]): ObjectStore {
-  const stored = new Map<string, Stored>()
-  const collection = createCollection()
+  const raw = new Map<string, JsonObject>()
+  const collection = createCollection(kinds)
   return {
     put: (object, kind, apiVersion) => {
       const key = objectKey(object, kind)
-      const before = stored.get(key)
-      if (before !== undefined && hasSameSpec(before.raw, object)) {
-        stored.set(key, { ...before, raw: object })
-        return false
-      }
-      const after = decode({ ...object, apiVersion, kind: kind.kind }, object, kinds, before)
-      stored.set(key, after)
-      collection.put(key, after)
-      return before === undefined || after.decoded !== before.decoded || after.problems.length > 0
+      const before = raw.get(key)
+      raw.set(key, object)
+      if (before !== undefined && hasSameSpec(before, object)) return false
+      collection.put(key, { object, kind, apiVersion })
+      return true
     },
     remove: (object, kind) => {
       const key = objectKey(object, kind)
-      collection.put(key, GONE)
-      return stored.delete(key)
+      collection.put(key, undefined)
+      return raw.delete(key)
     },
-    raw: (key) => stored.get(key)?.raw,
+    raw: (key) => raw.get(key),
     adopt: (key, basis, answer) => {
-      const before = stored.get(key)
-      if (before?.raw === basis) stored.set(key, { ...before, raw: answer })
+      if (raw.get(key) === basis) raw.set(key, answer)
     },
     collected: () => collection.collected(),
   }
 }
 
-/** What is collected from an object. */
-type Content = Omit<Stored, 'raw'>
-
-const GONE: Content = { decoded: undefined, problems: [] }
-
 interface Collection {
-  put(key: string, content: Content): void
+  /** undefined: the object is gone. */
+  put(key: string, arrived: Arrived | undefined): void
   collected(): Work<CollectedObjects>
 }
 
-function createCollection(): Collection {
+function createCollection(kinds: readonly Kind[]): Collection {
   const collector = createResourceCollector()
+  const good = new Map<string, DecodedResource>()
   const broken = new Map<string, Content>()
-  /** What has come since a collecting began; undefined: none is under way. */
-  let arrived: Map<string, Content> | undefined
-  const apply = (key: string, content: Content): void => {
-    collector.put(key, content.decoded === undefined ? [] : [content.decoded])
-    if (content.problems.length > 0) broken.set(key, content)
+  let waiting: (readonly [key: string, arrived: Arrived | undefined])[] = []
+  const decode = (key: string, arrived: Arrived): void => {
+    const { decoded, problems } = contentOf(arrived, kinds, good.get(key))
+    if (decoded !== undefined) good.set(key, decoded)
+    if (problems.length > 0) broken.set(key, { decoded, problems })
     else broken.delete(key)
+    collector.put(key, decoded === undefined ? [] : [decoded])
+  }
+  const remove = (key: string): void => {
+    good.delete(key)
+    broken.delete(key)
+    collector.put(key, [])
   }
   return {
-    put: (key, content) => {
-      if (arrived === undefined) apply(key, content)
-      else arrived.set(key, content)
+    put: (key, arrived) => {
+      waiting.push([key, arrived])
     },
     *collected() {
-      arrived = new Map()
-      const { resources, problems } = yield* collector.collectedWork()
+      const now = waiting
+      waiting = []
+      yield* each(now, ([key, arrived]) =>
+        arrived === undefined ? remove(key) : decode(key, arrived),
+      )
       const own = [...broken.values()]
-      const later = arrived
-      arrived = undefined
-      const state = {
+      const { resources, problems } = yield* collector.collectedWork()
+      return {
         resources,
-        problems: [...own.flatMap((each) => each.problems), ...problems],
-        undecoded: own.flatMap((each) => (each.decoded === undefined ? each.problems : [])),
+        problems: [...own.flatMap((content) => content.problems), ...problems],
+        undecoded: own.flatMap(({ decoded, problems: all }) => (decoded === undefined ? all : [])),
       }
-      for (const [key, content] of later) apply(key, content)
-      return state
     },
   }
 }
@@ -134,17 +137,19 @@ function hasSameSpec(before: JsonObject, after: JsonObject): boolean {
   )
 }
 
-function decode(
-  object: PlainMap,
-  raw: JsonObject,
+function contentOf(
+  { object, kind, apiVersion }: Arrived,
   kinds: readonly Kind[],
-  before: Stored | undefined,
-): Stored {
-  const { resources, problems } = decodeObject(object, KUBERNETES, kinds)
+  before: DecodedResource | undefined,
+): Content {
+  const named = { ...object, apiVersion, kind: kind.kind }
+  const { resources, problems } = decodeObject(named, KUBERNETES, kinds)
   const [now] = resources
-  if (now !== undefined) return { raw, decoded: sameOr(before?.decoded, now), problems: [] }
-  const stays = before?.decoded !== undefined
-  return { raw, decoded: before?.decoded, problems: stays ? problems.map(staying) : problems }
+  if (now !== undefined) return { decoded: sameOr(before, now), problems: [] }
+  return {
+    decoded: before,
+    problems: before === undefined ? problems : problems.map(staying),
+  }
 }
 
 /**

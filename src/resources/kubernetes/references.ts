@@ -1,6 +1,6 @@
 // Finds the Secrets and ConfigMaps that other resources refer to; no others are read.
 
-import { mapWork, type Work } from '../../turns.js'
+import { mapEach, mapWork, type Work } from '../../turns.js'
 import { GATEWAY_API_GROUP } from '../kinds/fields.js'
 import type { CertificateRef } from '../kinds/gateway-tls.js'
 import type { ReferenceGrantSpec } from '../kinds/reference-grant.js'
@@ -31,13 +31,15 @@ export type FindReferences = (resources: Resources) => Work<References>
 /** Creates the search, which remembers what it found in each route and policy. */
 export function createFindReferences(controllerName: string): FindReferences {
   const usedServices = createUsedServices()
-  return (resources) => findReferences(resources, controllerName, usedServices)
+  const relays = createRelaySecrets()
+  return (resources) => findReferences(resources, controllerName, usedServices, relays)
 }
 
 function* findReferences(
   resources: Resources,
   controllerName: string,
   usedServices: UsedServices,
+  relays: RelaySecrets,
 ): Work<References> {
   const own = ownGateways(resources, controllerName)
   const certificates = yield* mapWork(own, (gateway) => certificatesOf(resources, gateway))
@@ -46,7 +48,7 @@ function* findReferences(
     ...(yield* certificatesOfSets(resources, own)),
     ...(yield* authorities(resources, own, controllerName, usedServices)),
     ...(yield* mapWork(own, (gateway) => clientAuthorities(resources, gateway))).flat(),
-    ...relaySecrets(resources),
+    ...(yield* relays(resources.proxyPolicies)),
   ]
   yield
   const byKey = new Map(found.map((each) => [referenceKey(each), each]))
@@ -187,15 +189,31 @@ function* clientAuthorities(
   return found
 }
 
-/** Returns the Secrets of relays, in the namespace of the policy. */
-const relaySecrets = ({ proxyPolicies }: Resources): readonly ObjectReference[] =>
-  proxyPolicies.flatMap(({ metadata, spec }) => {
-    const { keyRef = [], clientSecretRef } = spec.traffic?.jwtAuthentication?.mcp?.relay ?? {}
-    const refs = [...keyRef, ...(clientSecretRef === undefined ? [] : [clientSecretRef])]
-    return refs.flatMap(({ name }) =>
-      name === undefined ? [] : [{ kind: 'Secret', namespace: metadata.namespace, name } as const],
-    )
-  })
+/** Returns the Secrets of relays, in the namespaces of their policies. */
+type RelaySecrets = (policies: Resources['proxyPolicies']) => Work<readonly ObjectReference[]>
+
+/** Looks at no policies again that stay the same. */
+function createRelaySecrets(): RelaySecrets {
+  let past: Resources['proxyPolicies'] = []
+  let secrets: readonly ObjectReference[] = []
+  return function* (policies) {
+    if (policies === past) return secrets
+    secrets = (yield* mapEach(policies, relaySecretsOf)).flat()
+    past = policies
+    return secrets
+  }
+}
+
+function relaySecretsOf({
+  metadata,
+  spec,
+}: Resources['proxyPolicies'][number]): readonly ObjectReference[] {
+  const { keyRef = [], clientSecretRef } = spec.traffic?.jwtAuthentication?.mcp?.relay ?? {}
+  const refs = [...keyRef, ...(clientSecretRef === undefined ? [] : [clientSecretRef])]
+  return refs.flatMap(({ name }) =>
+    name === undefined ? [] : [{ kind: 'Secret', namespace: metadata.namespace, name } as const],
+  )
+}
 
 function* authorities(
   resources: Resources,

@@ -19,6 +19,8 @@ function kindNamed(name: string) {
 
 const [POLICY, ROUTE] = [kindNamed('ProxyPolicy'), kindNamed('HTTPRoute')]
 
+const API = 'policy.gatehouse.dev/v1alpha1'
+
 const metadata = (name: string): JsonObject => ({
   name,
   namespace: 'shop',
@@ -45,7 +47,7 @@ const route = (name: string): JsonObject => ({
 function storeOf(names: readonly string[]) {
   const store = createObjectStore(kinds)
   const put = {
-    policy: (name: string) => store.put(policy(name), POLICY, 'policy.gatehouse.dev/v1alpha1'),
+    policy: (name: string) => store.put(policy(name), POLICY, API),
     route: (name: string) => store.put(route(name), ROUTE, 'gateway.networking.k8s.io/v1'),
   }
   for (const name of names) {
@@ -65,10 +67,10 @@ function take(work: Work<unknown>, steps: number): void {
   for (let step = 0; step < steps; step += 1) expect(work.next().done).toBe(false)
 }
 
-test('thousands of objects are collected one in each step, and a later change in one', () => {
+test('thousands of objects are decoded and collected one in each step, and a later change in one', () => {
   const { store, put } = storeOf([...Array(1_000).keys()].map((index) => `r${String(index)}`))
   const work = store.collected()
-  take(work, 2_000)
+  take(work, 4_000)
   expect(namesIn(atOnce(work)).routes).toHaveLength(1_000)
   put.route('one-more')
   const next = store.collected()
@@ -109,7 +111,20 @@ test('a policy that breaks while others are collected is a problem of the next s
   const { store } = storeOf(['a', 'b'])
   const work = store.collected()
   take(work, 1)
-  store.put({ metadata: metadata('broken'), spec: 5 }, POLICY, 'policy.gatehouse.dev/v1alpha1')
+  store.put({ metadata: metadata('broken'), spec: 5 }, POLICY, API)
   expect(atOnce(work).undecoded).toEqual([])
   expect(atOnce(store.collected()).undecoded).toMatchObject([{ name: 'broken' }])
+})
+
+test('of a policy that is good and then broken, the good version is in force', () => {
+  const { store, put } = storeOf([])
+  put.policy('a')
+  const broken = { ...policy('a'), spec: 5 }
+  store.put({ ...broken, metadata: { ...metadata('policy-of-a'), generation: 2 } }, POLICY, API)
+  const { resources, undecoded, problems } = atOnce(store.collected())
+  expect(resources.proxyPolicies.map((each) => each.metadata.name)).toEqual(['policy-of-a'])
+  expect([undecoded, problems]).toMatchObject([[], [{ stays: true }]])
+  store.remove(policy('a'), POLICY)
+  store.put({ metadata: metadata('policy-of-a'), spec: 5 }, POLICY, API)
+  expect(atOnce(store.collected()).undecoded).toMatchObject([{ name: 'policy-of-a' }])
 })

@@ -321,3 +321,23 @@ const grantFrom = (namespace: string) => ({
     to: [{ group: '', kind: 'Secret' }],
   },
 })
+
+test('policies with relays are looked at in steps, and not again while they stay', () => {
+  const policies = Array.from({ length: 3_000 }, (_, index) => ({
+    apiVersion: 'policy.gatehouse.dev/v1alpha1',
+    kind: 'ProxyPolicy',
+    metadata: { name: `policy-${String(index)}`, namespace: 'shop' },
+    spec: {
+      targetRefs: [{ group: GROUP, kind: 'HTTPRoute', name: 'route' }],
+      traffic: { authorization: { action: 'Allow', policy: { matchExpressions: ['true'] } } },
+    },
+  }))
+  const resources = resourcesOf(...policies)
+  const find = createFindReferences(CONTROLLER)
+  const steps = (): number => {
+    const work = find(resources)
+    for (let step = 0; ; step += 1) if (work.next().done === true) return step
+  }
+  expect(steps()).toBeGreaterThan(3_000)
+  expect(steps()).toBeLessThan(10)
+})
