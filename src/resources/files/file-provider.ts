@@ -11,7 +11,7 @@ import type { ProviderState, ResourceProvider } from '../kinds/resources.js'
 import { EMPTY_RECORD, recordOf } from './file-record.js'
 import { type FileTree, findFiles, type FoundFile, MAX_FILES } from './file-tree.js'
 import { createFolderWatcher, type WatchFolder } from './folder-watcher.js'
-import { writtenSince } from './full-disk.js'
+import { FullDisks } from './full-disk.js'
 import { type KnownFile, KnownFiles, wasEmptied, type Writing } from './known-files.js'
 import { ChangedNames, lookAgain } from './look-again.js'
 import { type DocumentReader, readerInPlace } from './read-documents.js'
@@ -72,6 +72,7 @@ class FileProvider implements ResourceProvider {
   readonly #reader
   readonly #files
   readonly #writes = new SeenWrites()
+  readonly #disks = new FullDisks()
   /** The tree of the last walk. */
   #tree: FileTree | undefined
   #names = new ChangedNames()
@@ -96,6 +97,7 @@ class FileProvider implements ResourceProvider {
       watch: options.watch ?? watch,
       onChange: (event, name, folder) => {
         this.#writes.saw(event, name)
+        this.#disks.saw(name, folder)
         this.#names.add(folder, name)
         this.#changed.call()
       },
@@ -137,7 +139,7 @@ class FileProvider implements ResourceProvider {
     const isOther = await this.#readFiles(round)
     if (this.#closed) return
     await this.#report(settled || round.gone.length > 0 || isOther)
-    this.#writes.forgetOld()
+    for (const seen of [this.#writes, this.#disks]) seen.forgetOld()
     if (!this.#closed) this.#lookAgain()
   }
 
@@ -248,7 +250,7 @@ class FileProvider implements ResourceProvider {
     const isOlder = before?.stamp === file.stamp && before.writing !== undefined
     return {
       before: before?.writing?.before ?? before?.record ?? EMPTY_RECORD,
-      since: isOlder ? before.writing.since : await writtenSince(file.path),
+      since: isOlder ? before.writing.since : await this.#disks.writtenSince(file.path, file.name),
     }
   }
 

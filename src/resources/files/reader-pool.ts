@@ -1,4 +1,5 @@
-// A pool of reader threads for startup and bulk changes: one is permanent, more start while there is much to read.
+// A pool of reader threads for startup and bulk changes: one is permanent, more start while there is much to read. Until
+// all that was asked for first is read, nothing is served, so the threads may use every core.
 
 import { availableParallelism } from 'node:os'
 import type { FoundFile } from './file-tree.js'
@@ -12,8 +13,8 @@ import {
 
 /** What a pool is started with. */
 export interface ReaderPoolOptions extends ReaderThreadOptions {
-  /** Maximum number of threads; default: the machine's cores minus 1, at least 1 and at most 4. */
-  readonly maxThreads?: number
+  /** Cores to use: all at startup, one less afterwards, and never more than 4; default: those of the machine. */
+  readonly cores?: number
   /** Starts a thread and calls onReady when it can be asked; default: a ReaderThread. */
   readonly startThread?: (onReady: () => void) => ThreadReader
   /** Queued bytes per thread that justify another thread; default 512 KiB. */
@@ -47,7 +48,9 @@ interface Task {
 
 class ReaderPool implements DocumentReader {
   readonly #startThread: () => ThreadReader
-  readonly #max: number
+  /** Maximum number of threads. */
+  #max: number
+  readonly #maxLater: number
   readonly #worth: number
   readonly #threads: ThreadReader[] = []
   readonly #queue: Task[] = []
@@ -60,7 +63,9 @@ class ReaderPool implements DocumentReader {
     const own = (onReady: () => void): ThreadReader => new ReaderThread(options, onReady)
     const start = options.startThread ?? own
     this.#startThread = () => start(() => this.#assign())
-    this.#max = options.maxThreads ?? Math.min(MOST, Math.max(1, availableParallelism() - 1))
+    const cores = options.cores ?? availableParallelism()
+    this.#max = Math.min(MOST, cores)
+    this.#maxLater = Math.min(MOST, Math.max(1, cores - 1))
     this.#worth = options.worthBytes ?? WORTH_BYTES
     // Loading takes a while; starting it now means that the first file need not wait.
     this.#threads.push(this.#startThread())
@@ -106,7 +111,7 @@ class ReaderPool implements DocumentReader {
       if (thread === undefined || thread.waiting >= most) break
       this.#give(thread)
     }
-    if (this.#queue.length === 0) return this.#endIdle()
+    if (this.#queue.length === 0) return this.#closeIdle()
     if (this.#threads.length < this.#max && this.#cost > this.#worth * this.#threads.length)
       this.#threads.push(this.#startThread())
   }
@@ -126,13 +131,18 @@ class ReaderPool implements DocumentReader {
     this.#cost -= task.cost
     void thread.read(task.file, task.known, task.part).then((read) => {
       task.done(read)
+      if (this.#isIdle()) this.#max = this.#maxLater
       this.#assign()
     })
   }
 
+  #isIdle(): boolean {
+    return this.#queue.length === 0 && this.#threads.every(({ waiting }) => waiting === 0)
+  }
+
   /** Closes all threads but one after an idle period. */
-  #endIdle(): void {
-    if (this.#threads.length === 1 || this.#threads.some(({ waiting }) => waiting > 0)) return
+  #closeIdle(): void {
+    if (this.#threads.length === 1 || !this.#isIdle()) return
     clearTimeout(this.#idle)
     this.#idle = setTimeout(() => {
       for (const thread of this.#threads.splice(1)) thread.close()

@@ -51,14 +51,14 @@ class FakeThread implements ThreadReader {
   }
 }
 
-function poolOf({ worthBytes = 1024 * 1024, maxThreads = 3 } = {}) {
+function poolOf({ worthBytes = 1024 * 1024, cores = 3 } = {}) {
   const threads: FakeThread[] = []
   const startThread = (): ThreadReader => {
     const thread = new FakeThread()
     threads.push(thread)
     return thread
   }
-  const pool = startReaderPool({ apiGroup, maxThreads, worthBytes, startThread })
+  const pool = startReaderPool({ apiGroup, cores, worthBytes, startThread })
   onTestFinished(() => pool.close())
   return { pool, threads, go: () => threads.forEach((thread) => thread.go()) }
 }
@@ -102,6 +102,18 @@ test('others come while much is to be read, and go when it is', async () => {
   expect(await again).toMatchObject({ type: 'documents' })
 })
 
+test('what is read first may use every core, and what comes later leaves one', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const { pool, threads, go } = poolOf({ worthBytes: 16 * 1024 })
+  const file = servicesOf(10)
+  const readMany = () => Promise.all([...Array(60).keys()].map(() => pool.read(file, new Map())))
+  await settled(readMany(), go)
+  vi.advanceTimersByTime(1_000)
+  await settled(readMany(), go)
+  expect(threads.map(({ isClosed }) => isClosed)).toEqual([false, true, true, false])
+})
+
 test.each([1, 2, 3, 10, 100, 101])(
   'a large file of %i documents is read in parts, and is what it is as a whole',
   async (count) => {
@@ -126,7 +138,7 @@ test('a file that changes between its parts is read as a whole', async () => {
       return Promise.resolve(readDocuments(part?.index === 0 ? before : after, kinds, known, part))
     },
   })
-  const pool = startReaderPool({ apiGroup, maxThreads: 2, worthBytes: 64, startThread })
+  const pool = startReaderPool({ apiGroup, cores: 2, worthBytes: 64, startThread })
   const read = await pool.read(before, new Map())
   expect(asked).toEqual([{ index: 0, count: 2 }, { index: 1, count: 2 }, undefined])
   expect(read).toEqual(readDocuments(after, kinds, new Map()))
@@ -139,7 +151,7 @@ test('a file of which a part cannot be read is broken', async () => {
     read: (file, known, part) =>
       Promise.resolve(part?.index === 1 ? broken : readDocuments(file, kinds, known, part)),
   })
-  const pool = startReaderPool({ apiGroup, maxThreads: 2, worthBytes: 64, startThread })
+  const pool = startReaderPool({ apiGroup, cores: 2, worthBytes: 64, startThread })
   expect(await pool.read(servicesOf(20), new Map())).toEqual(broken)
 })
 
