@@ -107,8 +107,9 @@ test(
 )
 
 test('the workflows take actions by their commit, and say its version', () => {
-  const uses = read('.github/workflows/release.yml').match(/uses: .*/g) ?? []
-  expect(uses.length).toBeGreaterThan(5)
+  const texts = ['check', 'nightly', 'release'].map((name) => read(`.github/workflows/${name}.yml`))
+  const uses = texts.flatMap((text) => text.match(/uses: .*/g) ?? [])
+  expect(uses.length).toBeGreaterThan(9)
   for (const line of uses)
     expect(line).toMatch(/^uses: [\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/)
 })

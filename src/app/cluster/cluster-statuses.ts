@@ -16,6 +16,7 @@ import type { ProvisionProblem } from '../../provision/wanted-envoys.js'
 import { resourceKey } from '../../resources/decode/resource-set.js'
 import type { Problem } from '../../resources/kinds/resources.js'
 import type { ObjectStatus } from '../../resources/kubernetes/status-writer.js'
+import { mapEach, type Work } from '../../turns.js'
 import type { PipelineState } from '../pipeline/pipeline.js'
 
 /** What the controllers of this replica have found. */
@@ -32,9 +33,9 @@ export interface ControllerFindings {
 type ClusterStatuses = (
   state: PipelineState,
   findings?: ControllerFindings,
-) => readonly ObjectStatus[]
+) => Work<readonly ObjectStatus[]>
 
-/** Creates a function that keeps the statuses it has derived: the same object is a status that needs no comparison. */
+/** Creates a function that derives statuses in slices, and keeps those it has derived: the same object is a status that needs no comparison. */
 export function createClusterStatuses(): ClusterStatuses {
   const enforcedStatus = memo((enforcement: Enforcement) =>
     briefMemo((status: ResourceStatus) => withEnforcement(status, enforcement)),
@@ -51,16 +52,16 @@ interface KeptStatuses {
   readonly featureStatus: (features: readonly string[]) => (status: ResourceStatus) => ObjectStatus
 }
 
-function statusesOf(
+function* statusesOf(
   { translation, provider }: PipelineState,
   { enforced, provisionProblem, supportedFeatures = SUPPORTED_FEATURES }: ControllerFindings,
   { enforcedStatus, featureStatus }: KeptStatuses,
-): readonly ObjectStatus[] {
+): Work<readonly ObjectStatus[]> {
   if (provider?.complete !== true || translation === undefined) return []
   const broken = brokenObjects(provider.problems)
   // Comparing names first avoids making a key for each of thousands of statuses.
   const names = new Set([...broken.values()].map(({ name }) => name))
-  const own = translation.statuses.map((status): ObjectStatus => {
+  const own = yield* mapEach(translation.statuses, (status): ObjectStatus => {
     const now = names.has(status.name) ? withProblems(status, broken) : status
     if (status.kind === 'Gateway')
       return withRoutes(withProvision(now, provisionProblem?.(status)), translation.attachedRoutes)

@@ -5,16 +5,20 @@ import type { Logger } from '../../logger.js'
 import type { EnvoyTokens } from '../../provision/envoy-tokens.js'
 import type { ResourceProvider } from '../../resources/kinds/resources.js'
 import { createKubernetesClient } from '../../resources/kubernetes/client.js'
-import { type Lease, startLease } from '../../resources/kubernetes/lease.js'
 import { createKubernetesProvider } from '../../resources/kubernetes/provider.js'
-import { createStatusWriter } from '../../resources/kubernetes/status-writer.js'
+import {
+  createStatusWriter,
+  type ObjectStatus,
+  type StatusWriter,
+} from '../../resources/kubernetes/status-writer.js'
 import type { Settings } from '../../settings.js'
+import { runInTurns, type Work } from '../../turns.js'
 import type { PipelineState } from '../pipeline/pipeline.js'
 import { startControllers } from './cluster-controllers.js'
 import { createClusterStatuses } from './cluster-statuses.js'
-import { statusLeaseOf } from './lease-of.js'
 import type { RunningController } from './mesh-controller.js'
 import { createRareWarnings } from './rare-warnings.js'
+import { createWriteRight } from './write-right.js'
 
 /** The connection to a cluster. */
 export interface Cluster {
@@ -46,38 +50,33 @@ export function createCluster(settings: Settings, logger: Logger): Cluster {
     },
     onObject: (key) => writer.touched(key),
   })
-  let isWriter = false
-  const mayWrite = (): boolean => isWriter
+  const right = createWriteRight(settings, {
+    ...{ client, logger, onWarning },
+    onHeld: () => controllers.look(),
+    onStatuses: () => writer.refresh(),
+  })
   const writer = createStatusWriter({
-    ...{ client, apiGroup, mayWrite, onWarning },
+    ...{ client, apiGroup, onWarning },
+    mayWrite: (kind, namespace) => right.mayWriteStatus(kind, namespace),
     raw: (key) => source.raw(key),
     adopt: (key, basis, answer) => source.adopt(key, basis, answer),
   })
-  const own = statusLeaseOf(settings)
-  const onChange = (held: boolean): void => {
-    isWriter = held
-    const verb = held ? 'writes' : 'does not write'
-    logger.info({ identity: own.identity }, `this replica ${verb} status`)
-    if (held) writer.refresh()
-    controllers.look()
-  }
   let state: PipelineState = {}
   const statuses = createClusterStatuses()
-  const update = (): void => writer.update(statuses(state, controllers.findings()))
+  const update = updates(writer, logger, () => statuses(state, controllers.findings()))
   const controllers = startControllers(settings, {
-    ...{ client, source, onWarning, mayWrite },
+    ...{ client, source, onWarning, mayWrite: () => right.isHeld() },
     onChange: update,
   })
-  let lease: Lease | undefined
   const leave = async (): Promise<void> => {
-    isWriter = false
-    for (const part of [source, controllers, writer, lease]) await part?.close()
+    right.drop()
+    for (const part of [source, controllers, writer, right]) await part.close()
   }
   return {
     provider: {
       start: async (tell) => {
         await source.start(tell)
-        lease = startLease({ client, ...own, onChange, onWarning })
+        right.start()
       },
       close: onceWithin(LEAVE_WITHIN, leave),
     },
@@ -88,6 +87,31 @@ export function createCluster(settings: Settings, logger: Logger): Cluster {
       controllers.onRun(now)
       update()
     },
+  }
+}
+
+/** Returns a function that derives the statuses in slices, and once more if it is called meanwhile. */
+function updates(
+  writer: Pick<StatusWriter, 'update'>,
+  logger: Logger,
+  statusesWork: () => Work<readonly ObjectStatus[]>,
+): () => void {
+  let [isRunning, isDue] = [false, false]
+  const run = async (): Promise<void> => {
+    isRunning = true
+    try {
+      while (isDue) {
+        isDue = false
+        writer.update(await runInTurns(statusesWork()))
+      }
+    } catch (err) {
+      logger.error({ err }, 'the statuses to write cannot be determined')
+    }
+    isRunning = false
+  }
+  return () => {
+    isDue = true
+    if (!isRunning) void run()
   }
 }
 

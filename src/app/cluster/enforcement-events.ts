@@ -1,7 +1,7 @@
 // Records a warning Event on each ProxyPolicy that the mesh no longer enforces for some seconds.
 
 import type { Enforcement } from '../../controller/enforcement.js'
-import { memberOf, objectsOf } from '../../controller/json-members.js'
+import { memberOf, objectsOf, textOf } from '../../controller/json-members.js'
 import { errorText } from '../../errors.js'
 import type { JsonObject } from '../../ir/json.js'
 import type { PolicyName } from '../../ir/mesh-route.js'
@@ -10,7 +10,7 @@ import { metadataText } from '../../resources/kubernetes/applier.js'
 import type { KubernetesClient } from '../../resources/kubernetes/client.js'
 import type { KubernetesProvider } from '../../resources/kubernetes/provider.js'
 import type { Settings } from '../../settings.js'
-import { leaseOf } from './lease-of.js'
+import { leaseIdentity } from './lease-of.js'
 
 /** What writing Events needs. */
 export interface EventDeps {
@@ -27,13 +27,78 @@ const MOST_NOTE = 1_024
 
 type Enforcements = ReadonlyMap<string, Enforcement>
 
-/** Returns a function that compares two states. An Event that cannot be written is a line in the log. */
-export function createEnforcementEvents(
-  { apiGroup, environment }: Settings,
-  { client, source, onWarning }: EventDeps,
-): (now: Enforcements, before: Enforcements) => void {
-  const { identity } = leaseOf(environment)
-  const write = async ({ policy, reason, message }: Enforcement): Promise<void> => {
+/** Writes Events. One that cannot be written is a line in the log. */
+export interface EnforcementEvents {
+  /** Compares two states. */
+  compare(now: Enforcements, before: Enforcements): void
+  /** Forgets what was known: another replica reports now. */
+  forget(): void
+}
+
+/** Creates a writer of Events that knows of no policy yet. */
+export const createEnforcementEvents = (settings: Settings, deps: EventDeps): EnforcementEvents =>
+  new Events(settings, deps)
+
+class Events implements EnforcementEvents {
+  readonly #apiGroup: string
+  readonly #identity: string
+  readonly #deps: EventDeps
+  readonly #waiting = new Map<string, NodeJS.Timeout>()
+  /** Policies that were enforced when last known, and have no Event yet that they are not. */
+  readonly #enforced = new Set<string>()
+  /** When this replica wrote its last Event on a policy that it has not seen enforced since, in seconds. */
+  readonly #reported = new Map<string, number>()
+  #latest: Enforcements = new Map()
+
+  constructor({ apiGroup, environment }: Settings, deps: EventDeps) {
+    this.#apiGroup = apiGroup
+    this.#identity = leaseIdentity(environment).slice(0, 128)
+    this.#deps = deps
+  }
+
+  compare(now: Enforcements, before: Enforcements): void {
+    this.#latest = now
+    for (const kept of [this.#enforced, this.#reported])
+      for (const key of kept.keys()) if (!now.has(key)) kept.delete(key)
+    for (const [key, { policy, isEnforced, isPending }] of now) {
+      if (isEnforced) this.#reported.delete(key)
+      // Another replica may have reported until now: the status says what it knew.
+      if (isEnforced || (!before.has(key) && this.#wasEnforced(key, policy)))
+        this.#enforced.add(key)
+      if (isEnforced || isPending || !this.#enforced.has(key) || this.#waiting.has(key)) continue
+      this.#waiting.set(key, setTimeout(() => this.#writeIfStill(key), SETTLED_MS).unref())
+    }
+  }
+
+  forget(): void {
+    for (const timer of this.#waiting.values()) clearTimeout(timer)
+    this.#waiting.clear()
+    this.#enforced.clear()
+    this.#latest = new Map()
+  }
+
+  /** Whether the status says that the policy is enforced, and does not merely lag behind this replica's Event. */
+  #wasEnforced(key: string, policy: PolicyName): boolean {
+    const since = enforcedSince(this.#deps.source, policy)
+    return since !== undefined && since > (this.#reported.get(key) ?? -Infinity)
+  }
+
+  #writeIfStill(key: string): void {
+    this.#waiting.delete(key)
+    const enforcement = this.#latest.get(key)
+    if (enforcement === undefined || enforcement.isEnforced || enforcement.isPending) return
+    this.#enforced.delete(key)
+    this.#reported.set(key, Math.floor(Date.now() / 1000))
+    this.#write(enforcement).catch((error: unknown) =>
+      this.#deps.onWarning(
+        `the Event on ProxyPolicy ${key} cannot be written: ${errorText(error)}`,
+      ),
+    )
+  }
+
+  async #write({ policy, reason, message }: Enforcement): Promise<void> {
+    const apiGroup = this.#apiGroup
+    const { client, source, onWarning } = this.#deps
     const { namespace, name } = policy
     onWarning(`the mesh does not enforce ProxyPolicy ${namespace}/${name}: ${message}`)
     const uid = metadataText(source.raw(resourceKey('ProxyPolicy', namespace, name)) ?? {}, 'uid')
@@ -47,40 +112,25 @@ export function createEnforcementEvents(
       metadata: { namespace, generateName: `${name}-` },
       ...{ regarding, reason, note: message.slice(0, MOST_NOTE) },
       reportingController: `${apiGroup}/gatehouse`,
-      reportingInstance: identity.slice(0, 128),
+      reportingInstance: this.#identity,
       eventTime: new Date().toISOString().replace(/Z$/, '000Z'),
     })
   }
-  const waiting = new Set<string>()
-  /** Policies that were enforced when last known, and have no Event yet that they are not. */
-  const enforced = new Set<string>()
-  let latest: Enforcements = new Map()
-  const writeIfStill = (key: string): void => {
-    waiting.delete(key)
-    const enforcement = latest.get(key)
-    if (enforcement === undefined || enforcement.isEnforced || enforcement.isPending) return
-    enforced.delete(key)
-    write(enforcement).catch((error: unknown) =>
-      onWarning(`the Event on ProxyPolicy ${key} cannot be written: ${errorText(error)}`),
-    )
-  }
-  return (now, before) => {
-    latest = now
-    for (const key of enforced) if (!now.has(key)) enforced.delete(key)
-    for (const [key, { policy, isEnforced, isPending }] of now) {
-      // Another replica may have reported until now: the status says what it knew.
-      if (isEnforced || (!before.has(key) && wasEnforced(source, policy))) enforced.add(key)
-      if (isEnforced || isPending || !enforced.has(key) || waiting.has(key)) continue
-      waiting.add(key)
-      setTimeout(() => writeIfStill(key), SETTLED_MS).unref()
-    }
-  }
 }
 
-/** Whether the policy's status, as last received, says that it is enforced. */
-function wasEnforced(source: EventDeps['source'], { namespace, name }: PolicyName): boolean {
+/**
+ * Returns since when the policy's status, as last received, says that it is enforced, in seconds; undefined: it does not.
+ */
+function enforcedSince(
+  source: EventDeps['source'],
+  { namespace, name }: PolicyName,
+): number | undefined {
   const policy = source.raw(resourceKey('ProxyPolicy', namespace, name)) ?? {}
-  return objectsOf(memberOf(policy, 'status'), 'ancestors')
+  const since = objectsOf(memberOf(policy, 'status'), 'ancestors')
     .flatMap((ancestor) => objectsOf(ancestor, 'conditions'))
-    .some(({ type, status }) => type === 'Enforced' && status === 'True')
+    .filter(({ type, status }) => type === 'Enforced' && status === 'True')
+    .map((condition) => Date.parse(textOf(condition['lastTransitionTime']) ?? '') / 1000)
+  return since.length === 0
+    ? undefined
+    : Math.max(0, ...since.filter((time) => !Number.isNaN(time)))
 }

@@ -2,6 +2,7 @@
 
 import { hash, randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
+import type { ClaimScope } from '../../resources/kubernetes/claim-order.js'
 import type { Settings } from '../../settings.js'
 
 /** Default name of the Lease. Replicas that share it take turns; the chart names it after the release. */
@@ -17,6 +18,14 @@ export function statusLeaseOf({ environment, statusLease }: Settings) {
     ? own
     : { ...statusLease, identity: `${own.namespace}/${own.identity}` }
 }
+
+/** Returns what the release reads, and so which statuses it writes if no other one does. */
+export const claimScopeOf = (settings: Settings): ClaimScope => ({
+  apiGroup: settings.apiGroup,
+  mode: settings.for ?? 'plain',
+  namespaces: settings.namespace,
+  provisions: settings.provision,
+})
 
 /** Returns where the Lease is that replicas share, and who this one is. An empty variable counts as absent. */
 export const leaseOf = (environment: Settings['environment']) => ({

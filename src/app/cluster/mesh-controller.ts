@@ -68,7 +68,7 @@ export function startMeshController(
   const gatewayOf = (gateway: GatewayName) =>
     source.raw(resourceKey('Gateway', gateway.namespace, gateway.name))
   const { hasOneKey } = mesh
-  const { enforcer, prober } = createEnforcer(settings, deps, {
+  const { enforcer, prober, events } = createEnforcer(settings, deps, {
     ...{ mirror, probes, gatewayOf, hasOneKey },
     suspectKinds: suspects.map(({ kind }) => kind),
     isOwn: (object) => labelOf(object, label[0]) === label[1],
@@ -95,7 +95,10 @@ export function startMeshController(
       controller.update({ routes: translation.mesh, isWhole })
     },
     look: () => {
-      if (!mayWrite()) enforcer.clear()
+      if (!mayWrite()) {
+        enforcer.clear()
+        events.forget()
+      }
       controller.look()
     },
     close: async () => {
@@ -116,7 +119,7 @@ function createEnforcer(
   { client, source, onEnforced, onWarning }: MeshControllerDeps,
   { probes, ...parts }: EnforcerParts,
 ) {
-  const tell = createEnforcementEvents(settings, { client, source, onWarning })
+  const events = createEnforcementEvents(settings, { client, source, onWarning })
   const rules = callRules(tenancyOf(settings), settings.allowAddress, () => [])
   const direct = new Set<string>()
   const prober = new Prober({
@@ -131,10 +134,10 @@ function createEnforcer(
     ...{ ...parts, prober, onWarning },
     onChange: (now, before) => {
       onEnforced()
-      tell(now, before)
+      events.compare(now, before)
     },
   })
-  return { enforcer, prober }
+  return { enforcer, prober, events }
 }
 
 function probeSecretName({ environment }: Settings) {

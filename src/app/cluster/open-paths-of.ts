@@ -29,18 +29,23 @@ export function createOpenPathsOf(
     if (last !== undefined && from.every((each, index) => each === last?.from[index]))
       return last.paths
     const closed = new Set(mesh.filter(isClosed).map(nameKey))
-    const others = [...httpRoutes].filter(
-      ({ metadata }) =>
-        !closed.has(nameKey(metadata)) && !objects.has(`HTTPRoute/${nameKey(metadata)}`),
-    )
+    const others = function* (): Iterator<OtherRoute> {
+      for (const route of httpRoutes) {
+        const key = nameKey(route.metadata)
+        if (!closed.has(key) && !objects.has(`HTTPRoute/${key}`)) yield otherOf(route)
+      }
+    }
     const created = new Map(
       [...httpRoutes].map(({ metadata }) => [nameKey(metadata), metadata.creationTimestamp]),
     )
-    const paths = createOpenPaths(others.map(otherOf), {
-      order,
-      listenersOf: listenersIn(gateways),
-      createdOf: (route) => created.get(nameKey(route)),
-    })
+    const paths = createOpenPaths(
+      { [Symbol.iterator]: others },
+      {
+        order,
+        listenersOf: listenersIn(gateways),
+        createdOf: (route) => created.get(nameKey(route)),
+      },
+    )
     last = { from, paths }
     return paths
   }

@@ -2,6 +2,7 @@
 
 import type { Metrics } from '../../admin/metrics.js'
 import type { BudgetLimits } from '../../cel/budget.js'
+import { CostlyExpressions } from '../../cel/costly-expressions.js'
 import type { DecisionLog } from '../../decision-log.js'
 import type { CompiledEntry } from '../../extauthz/authz-table.js'
 import { createCheckService } from '../../extauthz/check-service.js'
@@ -125,7 +126,13 @@ export function createCheckAndProcess(deps: TableDeps): readonly GrpcService[] {
     readFirstMessage: deps.routeKey && readersByMesh[deps.routeKey],
     openStreams: metrics.streams,
     budgetReached: metrics.budgetReached,
-    guardrails: { pools, ...bodies, headerBudget: budget, metrics: metrics.guardrails, decisions },
+    guardrails: {
+      pools,
+      ...bodies,
+      costly: new CostlyExpressions(budget),
+      metrics: metrics.guardrails,
+      decisions,
+    },
     now,
     logger,
   })

@@ -2,8 +2,18 @@
 // Written by hand, as the library has no leader election.
 
 import { errorText } from '../../errors.js'
-import { isJsonObject, type JsonObject } from '../../ir/json.js'
+import type { JsonObject } from '../../ir/json.js'
 import { type KubernetesClient, KubernetesError } from './client.js'
+import {
+  createLeaseExpiry,
+  LEASE_SECONDS,
+  leasesPath,
+  leaseSpec,
+  LOOK_EVERY,
+  microTime,
+  RENEW_EVERY,
+  SURE_FOR,
+} from './lease-object.js'
 
 /** What a candidate is started with. */
 export interface LeaseOptions {
@@ -24,16 +34,6 @@ export interface Lease {
   close(): Promise<void>
 }
 
-const DURATION_SECONDS = 15
-/** Intervals in milliseconds. */
-const RENEW_EVERY = 5_000
-const LOOK_EVERY = 2_000
-/**
- * How long, in milliseconds, a holder counts on the Lease after a renewal: less than its duration, as another may hold
- * it after that.
- */
-const SURE_FOR = 10_000
-
 /** Starts a candidate. */
 export function startLease(options: LeaseOptions): Lease {
   const candidate = new Candidate(options)
@@ -47,7 +47,7 @@ class Candidate implements Lease {
   readonly #own: string
   #heldSince = -Infinity
   #isHeld = false
-  #seen = { version: '', at: -Infinity }
+  readonly #isExpired = createLeaseExpiry()
   #warned = ''
   #closed = false
   #timer: NodeJS.Timeout | undefined
@@ -56,7 +56,7 @@ class Candidate implements Lease {
 
   constructor(options: LeaseOptions) {
     this.#options = options
-    this.#path = `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(options.namespace)}/leases`
+    this.#path = leasesPath(options.namespace)
     this.#own = `${this.#path}/${encodeURIComponent(options.name)}`
   }
 
@@ -105,7 +105,7 @@ class Candidate implements Lease {
     if (lease === undefined)
       await client.call('POST', this.#path, newLease(this.#options, undefined))
     else {
-      const holder = specOf(lease)['holderIdentity']
+      const holder = leaseSpec(lease)['holderIdentity']
       const isFree = holder === identity || holder === '' || holder === undefined
       if (!isFree && !this.#isExpired(lease)) return false
       await client.call('PUT', this.#own, newLease(this.#options, lease))
@@ -118,15 +118,6 @@ class Candidate implements Lease {
       this.#doubt = setTimeout(() => this.#settle(false), sureFor)
     }
     return true
-  }
-
-  /** Whether the holder has not renewed the Lease for its whole duration, measured by the local clock alone. */
-  #isExpired(lease: JsonObject): boolean {
-    const version = versionOf(lease)
-    if (version !== this.#seen.version) this.#seen = { version, at: performance.now() }
-    const { leaseDurationSeconds } = specOf(lease)
-    const seconds = typeof leaseDurationSeconds === 'number' ? leaseDurationSeconds : 0
-    return performance.now() - this.#seen.at > seconds * 1000
   }
 }
 
@@ -144,7 +135,7 @@ function newLease(
   before: JsonObject | undefined,
 ): JsonObject {
   const now = microTime()
-  const { holderIdentity, acquireTime, leaseTransitions } = specOf(before)
+  const { holderIdentity, acquireTime, leaseTransitions } = leaseSpec(before)
   const isOurs = holderIdentity === identity
   const transitions = typeof leaseTransitions === 'number' ? leaseTransitions : 0
   return {
@@ -153,7 +144,7 @@ function newLease(
     metadata: before?.['metadata'] ?? { name, namespace },
     spec: {
       holderIdentity: identity,
-      leaseDurationSeconds: DURATION_SECONDS,
+      leaseDurationSeconds: LEASE_SECONDS,
       acquireTime: isOurs && typeof acquireTime === 'string' ? acquireTime : now,
       renewTime: now,
       leaseTransitions: isOurs || before === undefined ? transitions : transitions + 1,
@@ -164,7 +155,7 @@ function newLease(
 async function release({ client, identity }: LeaseOptions, path: string): Promise<void> {
   try {
     const lease = await client.call('GET', path)
-    const spec = specOf(lease)
+    const spec = leaseSpec(lease)
     if (spec['holderIdentity'] !== identity) return
     await client.call('PUT', path, {
       ...lease,
@@ -174,14 +165,3 @@ async function release({ client, identity }: LeaseOptions, path: string): Promis
     // The Lease expires by itself.
   }
 }
-
-const specOf = (lease: JsonObject | undefined): JsonObject =>
-  isJsonObject(lease?.['spec']) ? lease['spec'] : {}
-
-function versionOf({ metadata }: JsonObject): string {
-  const version = isJsonObject(metadata) ? metadata['resourceVersion'] : undefined
-  return typeof version === 'string' ? version : ''
-}
-
-/** Returns the current time as MicroTime (meta/v1). */
-const microTime = (): string => new Date().toISOString().replace(/Z$/, '000Z')

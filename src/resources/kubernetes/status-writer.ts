@@ -23,8 +23,8 @@ export interface StatusWriterOptions {
   raw(key: string): JsonObject | undefined
   /** Stores the API server's answer to a write of basis as the object, until the watch has caught up. */
   adopt(key: string, basis: JsonObject, answer: JsonObject): void
-  /** Whether this replica may write statuses. */
-  mayWrite(): boolean
+  /** Whether this replica may write the status of an object of this kind in this namespace ('': in none). */
+  mayWrite(kind: string, namespace: string): boolean
   /** Logs a sentence. */
   onWarning(message: string): void
 }
@@ -86,8 +86,7 @@ class Writer implements StatusWriter {
     this.#paths = new StatusPaths(options.client)
     this.#retries = createStatusRetries(() => {
       this.#isResting = false
-      // The replica that writes next compares everything anew.
-      if (this.#closed || !options.mayWrite()) this.#retries.clear()
+      if (this.#closed) this.#retries.clear()
       this.#pump()
     })
   }
@@ -116,7 +115,7 @@ class Writer implements StatusWriter {
 
   changed(key: string): void {
     const wanted = this.#wanted.get(key)
-    if (wanted === undefined || !this.#options.mayWrite()) return
+    if (wanted === undefined || !this.#mayWrite(wanted)) return
     this.#compare(key, wanted)
     this.#pump()
   }
@@ -136,13 +135,13 @@ class Writer implements StatusWriter {
   }
 
   /**
-   * Compares the touched keys, some now and the others in later turns. A replica that may not write keeps them, as it may
-   * have to write later.
+   * Compares the touched keys, some now and the others in later turns. What this replica may not write is forgotten: it
+   * compares everything when it may.
    */
   #compareTouched(): void {
     clearImmediate(this.#next)
     this.#next = undefined
-    if (this.#closed || !this.#options.mayWrite()) return
+    if (this.#closed) return
     let compared = 0
     for (const key of this.#touched) {
       if (compared === COMPARED_PER_TURN) {
@@ -152,10 +151,19 @@ class Writer implements StatusWriter {
       compared += 1
       this.#touched.delete(key)
       const wanted = this.#wanted.get(key)
-      if (wanted !== undefined) this.#compare(key, wanted)
-      else if (this.#compared.delete(key)) this.#retries.forget(key)
+      if (wanted === undefined || !this.#mayWrite(wanted)) this.#forget(key)
+      else this.#compare(key, wanted)
     }
     this.#pump()
+  }
+
+  #mayWrite({ kind, namespace }: ObjectStatus): boolean {
+    return this.#options.mayWrite(kind, namespace)
+  }
+
+  #forget(key: string): void {
+    this.#compared.delete(key)
+    this.#retries.forget(key)
   }
 
   #compare(key: string, wanted: ObjectStatus): void {
@@ -178,7 +186,7 @@ class Writer implements StatusWriter {
   #pump(): void {
     for (const keys of [this.#queue, this.#retries.due])
       for (const key of keys) {
-        if (this.#running.size >= AT_ONCE || this.#closed || !this.#options.mayWrite()) return
+        if (this.#running.size >= AT_ONCE || this.#closed) return
         if (keys === this.#retries.due && this.#isResting) return
         keys.delete(key)
         this.#begin(key)
@@ -187,8 +195,8 @@ class Writer implements StatusWriter {
 
   #begin(key: string): void {
     const wanted = this.#wanted.get(key)
-    if (wanted === undefined) {
-      this.#retries.forget(key)
+    if (wanted === undefined || !this.#mayWrite(wanted)) {
+      this.#forget(key)
       return
     }
     const work = this.#write(key, wanted)

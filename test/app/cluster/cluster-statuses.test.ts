@@ -6,8 +6,10 @@ import type { PipelineState } from '../../../src/app/pipeline/pipeline.js'
 import type { Condition, ResourceStatus } from '../../../src/ir/status.js'
 import { collectResources } from '../../../src/resources/decode/resource-set.js'
 import { KUBERNETES, type Problem } from '../../../src/resources/kinds/resources.js'
+import { atOnce } from '../../../src/turns.js'
 
-const clusterStatuses = createClusterStatuses()
+const derive = createClusterStatuses()
+const clusterStatuses = (state: PipelineState) => atOnce(derive(state))
 
 const named = { namespace: 'default', name: 'mcp' }
 const accepted: Condition = {
@@ -99,4 +101,11 @@ test('a Gateway or ListenerSet has the routes of its own listeners', () => {
   expect(
     clusterStatuses(stateOf([{ ...gateway, kind: 'ListenerSet' }], [], attachedRoutes)),
   ).toMatchObject([{ kind: 'ListenerSet', attachedRoutes: new Map([['http', 5]]) }])
+})
+
+test('the statuses of thousands are derived in as many steps', () => {
+  const many = Array.from({ length: 3_000 }, (_, index) => ({ ...policy, name: String(index) }))
+  const work = derive(stateOf(many))
+  for (let step = 0; step < 3_000; step += 1) expect(work.next().done).toBe(false)
+  expect(atOnce(work)).toHaveLength(3_000)
 })

@@ -3,6 +3,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { createEnforcementEvents } from '../../../src/app/cluster/enforcement-events.js'
 import type { Enforcement } from '../../../src/controller/enforcement.js'
+import type { JsonObject } from '../../../src/ir/json.js'
 import type { KubernetesClient } from '../../../src/resources/kubernetes/client.js'
 import type { Settings } from '../../../src/settings.js'
 
@@ -17,11 +18,18 @@ const open: Enforcement = { policy, isEnforced: false, reason: 'NotProven', mess
 const pending: Enforcement = { ...open, message: 'no probe yet', isPending: true }
 const proven: Enforcement = { policy, isEnforced: true, reason: 'Enforced', message: '' }
 
-/** Tells of states, one after the other, and returns the reasons of the Events. status: as the API server has it. */
-async function eventsOf(states: readonly Enforcement[], status?: 'True' | 'False') {
+type Step =
+  | Enforcement
+  /** The Lease is lost, and comes back at the next state. */
+  | 'lost'
+  /** What the API server has from now on. */
+  | { readonly status: 'True' | 'False'; readonly since?: string }
+
+/** Tells of states, one after the other, and returns the reasons of the Events. settled: how long each state lasts. */
+async function eventsOf(steps: readonly Step[], settled = SETTLED_MS + 1) {
   const notes: unknown[] = []
-  const conditions = status === undefined ? [] : [{ type: 'Enforced', status }]
-  const tell = createEnforcementEvents(
+  let conditions: readonly object[] = []
+  const events = createEnforcementEvents(
     { apiGroup: 'policy.gatehouse.dev', environment: {} } as unknown as Settings,
     {
       client: {
@@ -30,17 +38,26 @@ async function eventsOf(states: readonly Enforcement[], status?: 'True' | 'False
           return Promise.resolve({})
         },
       } as unknown as KubernetesClient,
-      source: { raw: () => ({ status: { ancestors: [{ conditions }] } }) },
+      source: { raw: () => ({ status: { ancestors: [{ conditions }] } }) as unknown as JsonObject },
       onWarning: () => undefined,
     },
   )
   let before: ReadonlyMap<string, Enforcement> = new Map()
-  for (const state of states) {
-    const now = new Map([['default/app', state]])
-    tell(now, before)
-    before = now
-    await vi.advanceTimersByTimeAsync(SETTLED_MS + 1)
+  for (const step of steps) {
+    if (step === 'lost') {
+      events.forget()
+      before = new Map()
+    } else if ('status' in step) {
+      const lastTransitionTime = step.since ?? '2026-01-01T00:00:00Z'
+      conditions = [{ type: 'Enforced', status: step.status, lastTransitionTime }]
+    } else {
+      const now = new Map([['default/app', step]])
+      events.compare(now, before)
+      before = now
+      await vi.advanceTimersByTimeAsync(settled)
+    }
   }
+  await vi.advanceTimersByTimeAsync(SETTLED_MS + 1)
   return notes
 }
 
@@ -50,13 +67,29 @@ test('a policy that is not enforced any more gets one Event', async () => {
 })
 
 test('a new leader that finds a route open writes an Event, if the status says that it was enforced', async () => {
-  expect(await eventsOf([open], 'True')).toEqual(['it is open'])
-  expect(await eventsOf([pending, open], 'True')).toEqual(['it is open'])
-  expect(await eventsOf([open], 'False')).toEqual([])
+  expect(await eventsOf([{ status: 'True' }, open])).toEqual(['it is open'])
+  expect(await eventsOf([{ status: 'True' }, pending, open])).toEqual(['it is open'])
+  expect(await eventsOf([{ status: 'False' }, open])).toEqual([])
   expect(await eventsOf([open])).toEqual([])
 })
 
 test('a first probe that has no answer yet is no reason for an Event', async () => {
-  expect(await eventsOf([pending, pending, proven], 'True')).toEqual([])
+  expect(await eventsOf([{ status: 'True' }, pending, pending, proven])).toEqual([])
   expect(await eventsOf([proven, pending, proven])).toEqual([])
+})
+
+test('a leader that comes back writes no second Event', async () => {
+  // Another one has reported meanwhile.
+  expect(await eventsOf([proven, 'lost', { status: 'False' }, open])).toEqual([])
+  // Its own status was not written in time.
+  expect(await eventsOf([{ status: 'True' }, proven, open, 'lost', open])).toEqual(['it is open'])
+})
+
+test('a leader that comes back reports what was enforced in between', async () => {
+  const later = { status: 'True', since: '2100-01-01T00:00:00Z' } as const
+  expect(await eventsOf([proven, open, 'lost', later, open])).toEqual(['it is open', 'it is open'])
+})
+
+test('a leader that has lost the Lease leaves the Event to the next one', async () => {
+  expect(await eventsOf([proven, open, 'lost'], SETTLED_MS - 1)).toEqual([])
 })
