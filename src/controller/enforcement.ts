@@ -36,7 +36,8 @@ export interface EnforcementSources extends SuspectSources {
   probesOf(route: MeshRoute): RouteProbes
   /** As Prober.problemOf. */
   probeProblem(target: ProbeTarget): string | undefined
-  readonly openPaths: OpenPaths
+  /** Absent: not known yet. */
+  readonly openPaths?: OpenPaths | undefined
 }
 
 /** A problem of one route. */
@@ -54,7 +55,7 @@ export function* enforcementWork(
   const findings = new Map<string, PolicyFindings>()
   for (const needs of wanted.routes) {
     if (isOnlyAudited(needs)) continue
-    const found = findingOf(needs, problems, sources)
+    const found = yield* findingOf(needs, problems, sources)
     for (const policy of needs.route.policies) {
       const key = `${policy.namespace}/${policy.name}`
       const own = findings.get(key) ?? { policy, found: [] }
@@ -96,11 +97,11 @@ function enforcementOf({ policy, found }: PolicyFindings): Enforcement {
   }
 }
 
-function findingOf(
+function* findingOf(
   needs: RouteNeeds,
   problems: ReadonlyMap<string, string>,
   sources: EnforcementSources,
-): Finding | undefined {
+): Work<Finding | undefined> {
   const { route } = needs
   const name = `HTTPRoute ${route.namespace}/${route.name}`
   const [unsupported] = needs.problems
@@ -112,7 +113,7 @@ function findingOf(
     (each) => notAccepted(each, route.gateways, sources) ?? [],
   )
   if (unaccepted !== undefined) return { reason: 'NotAccepted', message: unaccepted }
-  const bypass = sources.openPaths.below(route)
+  const bypass = sources.openPaths && (yield* sources.openPaths.below(route))
   if (bypass !== undefined) return { reason: 'Bypassed', message: `${name}: ${bypass}` }
   const unproven = notProven(needs, sources)
   return unproven === undefined

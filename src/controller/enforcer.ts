@@ -33,7 +33,7 @@ export interface EnforcerDeps extends ProbeSources, Omit<SuspectSources, 'ofKind
 export class Enforcer {
   readonly #deps: EnforcerDeps
   #state: KeeperState<Wanted> | undefined
-  #openPaths: OpenPaths = { below: () => undefined }
+  #openPaths: OpenPaths | undefined
   #known: ReadonlyMap<string, Enforcement> = new Map()
   #running: Promise<void> | undefined
   #isStale = false
@@ -89,7 +89,9 @@ export class Enforcer {
       this.#probes = withinAMinute(await runInTurns(probesWork(state, sources)))
       // Another replica may probe by now.
       if (this.#state !== undefined)
-        prober.setTargets([...this.#probes.values()].flatMap(({ targets }) => targets))
+        await runInTurns(
+          prober.setTargetsWork([...this.#probes.values()].flatMap(({ targets }) => targets)),
+        )
     }
     const found = await runInTurns(
       enforcementWork(state, {

@@ -1,8 +1,10 @@
 // Finds HTTPRoutes without a policy that take requests of a protected path, or of the OAuth documents. Pure.
 
+import { covers, domainsServing, intersectHostnames } from '../ir/hostnames.js'
 import type { JsonObject } from '../ir/json.js'
 import type { MeshParent, MeshRoute } from '../ir/mesh-route.js'
 import type { GatewayName } from '../ir/status.js'
+import { Pace, SLICE_UNITS, type Work } from '../turns.js'
 import { memberOf, textOf } from './json-members.js'
 import { PathIndex } from './path-index.js'
 import { isPreferred, type MatchPath, overlaps, type PathOrder } from './path-overlap.js'
@@ -49,88 +51,110 @@ export interface OpenPathSources {
 /** Finds by path. */
 export interface OpenPaths {
   /** Returns what opens a part of the route, e.g. "HTTPRoute default/other takes /mcp/files, and has no policy". */
-  below(route: MeshRoute): string | undefined
+  below(route: MeshRoute): Work<string | undefined>
 }
 
 interface Entry extends OpenPath {
   readonly route: OtherRoute
 }
 
-/** Open paths by host; '': any host. */
-type ByHost = Map<string, PathIndex<Entry>>
+/** Open paths by host; '*': any host. */
+type ByHost = ReadonlyMap<string, PathIndex<Entry>>
 
-/** @param others HTTPRoutes without a policy. */
-export function createOpenPaths(
-  others: readonly OtherRoute[],
-  sources: OpenPathSources,
-): OpenPaths {
-  const byPlace = new Map<string, ByHost>()
-  for (const route of others)
-    for (const { place, host } of placesOf(route, route.parents, sources)) {
-      const byHost = byPlace.get(place) ?? (new Map() as ByHost)
-      const entries = byHost.get(host) ?? new PathIndex<Entry>()
-      for (const path of route.paths) entries.add({ ...normal(path), route })
-      byPlace.set(place, byHost.set(host, entries))
-    }
+/** @param others HTTPRoutes without a policy, which are read in slices. */
+export function createOpenPaths(others: Iterable<OtherRoute>, sources: OpenPathSources): OpenPaths {
+  let byPlace: ReadonlyMap<string, ByHost> | undefined
   const known = new WeakMap<MeshRoute, { readonly found: string | undefined }>()
-  const search = (route: MeshRoute): string | undefined => {
-    const found = find(route, byPlace, sources)
-    return found === undefined
-      ? undefined
-      : `HTTPRoute ${found.route.namespace}/${found.route.name} takes requests of ${found.path}, and has no policy`
-  }
   return {
-    below: (route) => {
-      const result = known.get(route) ?? { found: search(route) }
-      known.set(route, result)
-      return result.found
+    *below(route) {
+      const before = known.get(route)
+      if (before !== undefined) return before.found
+      byPlace ??= yield* pathsByPlace(others, sources)
+      const entry = yield* find(route, byPlace, sources)
+      const found =
+        entry === undefined
+          ? undefined
+          : `HTTPRoute ${entry.route.namespace}/${entry.route.name} takes requests of ${entry.path}, and has no policy`
+      known.set(route, { found })
+      return found
     },
   }
 }
 
-function find(
+function* pathsByPlace(
+  others: Iterable<OtherRoute>,
+  sources: OpenPathSources,
+): Work<ReadonlyMap<string, ByHost>> {
+  const byPlace = new Map<string, Map<string, Entry[]>>()
+  for (const route of others) {
+    const own = route.paths.map((path): Entry => ({ ...normal(path), route }))
+    for (const { place, host } of yield* placesOf(route, route.parents, sources)) {
+      const byHost = byPlace.get(place) ?? new Map<string, Entry[]>()
+      const entries = byHost.get(host) ?? []
+      for (const entry of own) entries.push(entry)
+      byPlace.set(place, byHost.set(host, entries))
+      yield
+    }
+    yield
+  }
+  const indexes = new Map<string, ByHost>()
+  for (const [place, byHost] of byPlace) {
+    const ofPlace = new Map<string, PathIndex<Entry>>()
+    for (const [host, entries] of byHost) {
+      ofPlace.set(host, yield* PathIndex.of(entries))
+      yield
+    }
+    indexes.set(place, ofPlace)
+  }
+  return indexes
+}
+
+function* find(
   route: MeshRoute,
   byPlace: ReadonlyMap<string, ByHost>,
   sources: OpenPathSources,
-): Entry | undefined {
+): Work<Entry | undefined> {
   const parents = route.gateways.flatMap(({ namespace, name }): OtherRoute['parents'] => {
     const own = route.parents.filter((parent) => isOf(parent, route, namespace, name))
     return own.length === 0 ? [{ namespace, name }] : own
   })
   const paths = pathsOf(route)
-  const places = placesOf(route, parents, sources)
+  const places = yield* placesOf(route, parents, sources)
+  const named = new Set(places.map(placeKey))
   const created = sources.createdOf(route)
   const takesFrom = (own: OpenPath, entry: Entry): boolean =>
     isPreferred(own, entry, sources.order) ||
     (!own.isNarrower && isEqual(own, entry) && isOlder(entry.route, created))
+  const pace = new Pace()
   for (const { place, host } of places) {
     const byHost = byPlace.get(place)
     for (const other of byHost === undefined ? [] : hostsBeside(host, byHost)) {
       // Where the route names the other host itself, its paths there decide.
       const isNarrower = other !== host && covers(host, other)
-      if (isNarrower && places.some((each) => each.place === place && each.host === other)) continue
+      if (isNarrower && named.has(placeKey({ place, host: other }))) continue
       const index = byHost?.get(other)
       for (const own of paths) {
-        const found = isNarrower
-          ? index?.near(own).find((entry) => overlaps(own, entry))
-          : index?.below(own).find((entry) => takesFrom(own, entry))
-        if (found !== undefined) return found
+        if (pace.isDue()) yield
+        for (const entry of (isNarrower ? index?.near(own) : index?.below(own)) ?? []) {
+          if (pace.isDue(unitsOfTry(own, entry))) yield
+          if (isNarrower ? overlaps(own, entry) : takesFrom(own, entry)) return entry
+        }
       }
     }
   }
   return undefined
 }
 
+/** Units of work to compare two paths: a pattern that is tried may have to be compiled. */
+const unitsOfTry = (one: MatchPath, other: MatchPath): number =>
+  (one.type === 'pattern') === (other.type === 'pattern') ? 1 : SLICE_UNITS
+
 /** Returns the hosts of others that share requests with a host. A mesh may add the paths of a wider host to a narrower one. */
 function hostsBeside(host: string, byHost: ByHost): readonly string[] {
-  if (host === '') return [...byHost.keys()]
-  const labels = host.split('.')
-  const wider = labels.slice(1).map((_, index) => `*.${labels.slice(index + 1).join('.')}`)
-  const some = [host, ...wider, ''].filter((each) => byHost.has(each))
-  const narrower = host.startsWith('*.')
-    ? [...byHost.keys()].filter((each) => covers(host, each))
-    : []
-  return [...new Set([...some, ...narrower])]
+  const wider = domainsServing(host).filter((each) => byHost.has(each))
+  const isPattern = host.startsWith('*')
+  const narrower = isPattern ? [...byHost.keys()].filter((each) => covers(host, each)) : []
+  return [...new Set([...wider, ...narrower])]
 }
 
 const isOf = (parent: MeshParent, route: MeshRoute, namespace: string, name: string): boolean =>
@@ -146,48 +170,37 @@ const isOlder = ({ created }: OtherRoute, than: number | undefined): boolean =>
 interface HostPlace {
   /** The Gateway and the port. */
   readonly place: string
-  /** '': any host. */
+  /** '*': any host. */
   readonly host: string
 }
 
-/** Returns where a route takes requests, and with which hosts. */
-function placesOf(
+const placeKey = ({ place, host }: HostPlace): string => `${place} ${host}`
+
+/** Returns where a route takes requests, and with which hosts. Yields after each listener. */
+function* placesOf(
   { namespace: own, hostnames }: Pick<OtherRoute, 'namespace' | 'hostnames'>,
   parents: OtherRoute['parents'],
   { listenersOf }: OpenPathSources,
-): readonly HostPlace[] {
-  const places = parents.flatMap(({ namespace = own, name, sectionName, port }) => {
+): Work<readonly HostPlace[]> {
+  const places = new Map<string, HostPlace>()
+  for (const { namespace = own, name, sectionName, port } of parents) {
     const listeners = listenersOf({ namespace, name })
-    const all = listeners.length === 0 ? [ANY] : listeners
-    return all.flatMap((listener) =>
-      listener !== ANY &&
-      ((sectionName !== undefined && sectionName !== listener.name) ||
-        (port !== undefined && port !== listener.port))
-        ? []
-        : hostsOf(hostnames, listener.hostname ?? '').map((host) => ({
-            place: `${namespace}/${name} ${listener.port}`,
-            host,
-          })),
-    )
-  })
-  return [...new Map(places.map((each) => [`${each.place} ${each.host}`, each])).values()]
+    for (const listener of listeners.length === 0 ? [ANY] : listeners) {
+      const isOther =
+        listener !== ANY &&
+        ((sectionName !== undefined && sectionName !== listener.name) ||
+          (port !== undefined && port !== listener.port))
+      for (const host of isOther ? [] : intersectHostnames(listener.hostname, hostnames)) {
+        const each = { place: `${namespace}/${name} ${listener.port}`, host }
+        places.set(placeKey(each), each)
+      }
+      yield
+    }
+  }
+  return [...places.values()]
 }
 
 const ANY: OpenListener = { name: '', port: 0 }
-
-/** Returns the hosts that a route takes at a listener. */
-const hostsOf = (hostnames: readonly string[], listener: string): readonly string[] =>
-  hostnames.length === 0
-    ? [listener]
-    : hostnames.flatMap((host) =>
-        covers(listener, host) ? [host] : covers(host, listener) ? [listener] : [],
-      )
-
-/** Whether a host covers another one or is the same; '': any host. */
-const covers = (outer: string, inner: string): boolean =>
-  outer === '' ||
-  outer === inner ||
-  (outer.startsWith('*.') && inner.replace(/^\*/, '').endsWith(outer.slice(1)))
 
 const pathsOf = ({ rules, documents }: MeshRoute): readonly OpenPath[] => [
   ...rules.flatMap(({ matches }) =>

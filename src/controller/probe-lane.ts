@@ -9,6 +9,10 @@ export interface LaneDeps {
   readonly probe: (target: ProbeTarget) => Promise<boolean>
   /** Returns the targets that are to be probed now, the first one first. */
   readonly targets: () => readonly ProbeTarget[]
+  /** Whether there are no targets. */
+  readonly isEmpty: () => boolean
+  /** Whether a target is still to be probed: a sweep may outlast it. */
+  readonly has: (target: ProbeTarget) => boolean
   /** Whether the address counts as silent when several probes in succession have no answer. */
   readonly mayBeSilent: () => boolean
   /** Returns the shortest time from one sweep to the next in milliseconds, over which its probes are spread. */
@@ -76,7 +80,7 @@ export class ProbeLane {
   #schedule(pause: number): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
-    if (this.#deps.signal.aborted || this.#deps.targets().length === 0) return
+    if (this.#deps.signal.aborted || this.#deps.isEmpty()) return
     this.#timer = setTimeout(() => this.#begin(), pause)
   }
 
@@ -104,10 +108,12 @@ export class ProbeLane {
       for (let done = 0; done < most; done++) {
         const next = this.#next()
         if (next === undefined) return
+        if (!this.#deps.has(next)) continue
         const pause = due - now()
         due += spacing
         if (pause > 0) await wait(pause, signal)
         if (signal.aborted) return
+        if (!this.#deps.has(next)) continue
         const isAnswered = await probe(next)
         hasAnswer ||= isAnswered
         this.#unanswered = isAnswered ? 0 : this.#unanswered + 1

@@ -1,6 +1,7 @@
 // Makes the requests that probe a protected HTTPRoute: one for each match of its rules and each path of its OAuth documents,
 // for each host name, listener and address of its Gateways. Pure.
 
+import { intersectHostnames } from '../ir/hostnames.js'
 import type { JsonObject } from '../ir/json.js'
 import { type MeshParent, type MeshRoute, pathsByRule } from '../ir/mesh-route.js'
 import { listsKey, routeKey } from '../ir/names.js'
@@ -53,11 +54,13 @@ export function probeTargets(
   if ((authz === undefined || authz.isAudited === true) && !isGuarded)
     return { targets: [], needed: 0 }
   const requests = [...requestsOf(route, hasOneKey), ...documentRequests(route)]
-  const places = route.gateways.flatMap((gateway) =>
+  const groups = route.gateways.flatMap((gateway) =>
     placesOf(route, gateway, gatewayOf(gateway) ?? {}),
   )
-  const needed = requests.length * places.length
+  const needed = groups.reduce((sum, group) => sum + requests.length * sizeOf(group), 0)
+  // Counted first: hosts, listeners and addresses may make half a million places.
   if (needed > MOST_OF_ROUTE) return { targets: [], needed }
+  const places = groups.flatMap(placesIn)
   const targets = requests.flatMap((request) =>
     places.map((place): ProbeTarget => ({
       ...place,
@@ -92,21 +95,37 @@ export function withinAMinute<Route>(
 
 type Place = Pick<ProbeTarget, 'gateway' | 'place' | 'address' | 'port' | 'isTls' | 'host'>
 
-function placesOf(route: MeshRoute, gateway: GatewayName, object: JsonObject): readonly Place[] {
-  const addresses = addressesOf(object)
-  const listeners = objectsOf(memberOf(object, 'spec'), 'listeners').filter(
-    (listener) => isServed(listener) && parentsOf(route, gateway).some(takes(listener)),
-  )
-  return listeners.flatMap(({ port, protocol, hostname }) =>
-    hostsOf(route.hostnames, textOf(hostname)).flatMap((host) =>
-      addresses.map((address) => ({
-        ...{ gateway, address, port: Number(port), isTls: protocol === 'HTTPS' },
-        host: host ?? address,
-        place: `${gateway.namespace}/${gateway.name} ${address} ${Number(port)}`,
-      })),
-    ),
-  )
+/** The places of a listener: one for each host and address. */
+interface PlaceGroup extends Pick<ProbeTarget, 'gateway' | 'port' | 'isTls'> {
+  /** undefined: any host will do. */
+  readonly hosts: readonly (string | undefined)[]
+  readonly addresses: readonly string[]
 }
+
+function placesOf(
+  route: MeshRoute,
+  gateway: GatewayName,
+  object: JsonObject,
+): readonly PlaceGroup[] {
+  const addresses = addressesOf(object)
+  const parents = parentsOf(route, gateway)
+  return objectsOf(memberOf(object, 'spec'), 'listeners')
+    .filter((listener) => isServed(listener) && parents.some(takes(listener)))
+    .map(({ port, protocol, hostname }) => ({
+      ...{ gateway, addresses, port: Number(port), isTls: protocol === 'HTTPS' },
+      hosts: hostsOf(route.hostnames, textOf(hostname)),
+    }))
+}
+
+const sizeOf = ({ hosts, addresses }: PlaceGroup): number => hosts.length * addresses.length
+
+const placesIn = ({ gateway, port, isTls, hosts, addresses }: PlaceGroup): readonly Place[] =>
+  hosts.flatMap((host) =>
+    addresses.map((address) => ({
+      ...{ gateway, address, port, isTls, host: host ?? address },
+      place: `${gateway.namespace}/${gateway.name} ${address} ${port}`,
+    })),
+  )
 
 /** Those that its controller reports; else those that its author asks for. */
 function addressesOf(gateway: JsonObject): readonly string[] {
@@ -130,21 +149,15 @@ const takes =
     (port === undefined || port === listener['port'])
 
 /** Returns the hosts of requests that both take; undefined: any host will do. */
-function hostsOf(
+const hostsOf = (
   hostnames: readonly string[],
   listener: string | undefined,
-): readonly (string | undefined)[] {
-  if (hostnames.length === 0) return [listener === undefined ? undefined : exampleOf(listener)]
-  return hostnames.flatMap((hostname) => {
-    if (listener === undefined || isWithin(hostname, listener)) return [exampleOf(hostname)]
-    return isWithin(listener, hostname) ? [exampleOf(listener)] : []
-  })
-}
+): readonly (string | undefined)[] =>
+  intersectHostnames(listener, hostnames).map((host) =>
+    host === '*' ? undefined : exampleOf(host),
+  )
 
 const exampleOf = (hostname: string): string => hostname.replace(/^\*\./, 'gatehouse-probe.')
-
-const isWithin = (inner: string, outer: string): boolean =>
-  inner === outer || (outer.startsWith('*.') && inner.replace(/^\*/, '').endsWith(outer.slice(1)))
 
 type ProbeRequest = Pick<ProbeTarget, 'path' | 'method' | 'headers' | 'keys'>
 

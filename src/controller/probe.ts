@@ -15,12 +15,20 @@ import {
 } from '../probes/probe-signs.js'
 import type { ProbeTarget } from './probe-targets.js'
 
-/** Result of a probe: refused by Gatehouse; answered by anything else; or not answered. */
+/** Result of a probe: refused by Gatehouse; answered by anything else; or not answered, at most by Envoy itself. */
 export type ProbeResult =
   | { readonly type: 'proven' }
   | { readonly type: 'unproven'; readonly problem: string }
-  /** isMute: nothing came back at all, so the next probe of the place may take as long. */
-  | { readonly type: 'silent'; readonly problem: string; readonly isMute?: true }
+  /**
+   * isMute: nothing came back at all, so the next probe of the place may take as long. mayBeOpen: either Envoy itself has
+   * answered, or a backend.
+   */
+  | {
+      readonly type: 'silent'
+      readonly problem: string
+      readonly isMute?: true
+      readonly mayBeOpen?: true
+    }
 
 const TIMEOUT_MS = 3_000
 
@@ -69,6 +77,8 @@ interface Answer {
   readonly answer: string
   /** Whether an upstream has answered, and not Envoy itself. */
   readonly isUpstream: boolean
+  /** Whether Gatehouse's address for closed routes has answered. */
+  readonly isClosed: boolean
 }
 
 /** Envoy adds it to the answers of upstreams. Envoy Gateway's does not, by default. */
@@ -108,6 +118,7 @@ const send = (
         status: response.statusCode ?? 0,
         answer: typeof answer === 'string' ? answer : '',
         isUpstream: UPSTREAM_HEADER in received && !(CLOSED_HEADER in received),
+        isClosed: CLOSED_HEADER in received,
       })
       response.on('error', () => undefined)
       response.destroy()
@@ -146,7 +157,7 @@ function judge(
   target: ProbeTarget,
   signs: ProbeSigns,
   question: string,
-  { status, answer, isUpstream }: Answer,
+  { status, answer, isUpstream, isClosed }: Answer,
 ): ProbeResult {
   const { keys, host, path } = target
   const read = readProbeAnswer(answer)
@@ -166,8 +177,9 @@ function judge(
   }
   if (lacks.length === 0) return { type: 'proven' }
   const problem = `${placeOf(target)} answered ${status} to ${target.method} ${path} without ${lacks.join(' and ')}`
-  // Envoy itself answers so if it cannot reach Gatehouse: the route is closed.
-  return { type: status >= 500 && !isUpstream ? 'silent' : 'unproven', problem }
+  if (status < 500 || isUpstream) return { type: 'unproven', problem }
+  // Envoy itself answers so if it cannot reach Gatehouse: the route is closed then.
+  return { type: 'silent', problem, ...(!isClosed && { mayBeOpen: true }) }
 }
 
 const placeOf = ({ address, port, host }: ProbeTarget): string =>

@@ -1,8 +1,9 @@
 // Probes all targets again and again, and keeps the last result of each.
 
 import { errorText } from '../errors.js'
+import { atOnce, Pace, type Work } from '../turns.js'
 import type { ProbeResult } from './probe.js'
-import { ProbePlace } from './probe-place.js'
+import { ProbePlace, UNITS_OF_TARGET } from './probe-place.js'
 import type { ProbeTarget } from './probe-targets.js'
 
 /** What the prober needs. */
@@ -27,11 +28,19 @@ const SPREAD_MS = 45_000
 /** Shortest time between two reports of changed results, in milliseconds. */
 const REPORT_MS = 1_000
 
+/** Units of work to begin a place. */
+const UNITS_OF_PLACE = 16
+
 /** The problem of a target whose first probe is on its way. */
 export const NOT_PROBED_YET = 'the first probe has not been answered yet'
 
+/** Answers in succession that may be Envoy's own: more of them count as a backend's. */
+const MOST_DOUBTFUL = 1
+
 interface Known {
   readonly result: ProbeResult
+  /** Answers since the last proof that Envoy itself or a backend may have given. */
+  readonly doubtful: number
   /** When the target last proved itself; absent: never. */
   readonly provenAt?: number
 }
@@ -42,6 +51,8 @@ export class Prober {
   readonly #ending = new AbortController()
   readonly #places = new Map<string, ProbePlace>()
   #count = 0
+  /** Number of times that targets were set. */
+  #setting = 0
   readonly #known = new Map<string, Known>()
   /** The end of each proof; the one that ends first is the first. */
   readonly #ends = new Map<string, number>()
@@ -54,23 +65,44 @@ export class Prober {
     this.#deps = deps
   }
 
-  /** Sets what is probed. Targets that were never probed are next. */
+  /** Sets what is probed, at once. Targets that were never probed are next. */
   setTargets(targets: readonly ProbeTarget[]): void {
-    if (this.#ending.signal.aborted) return
-    this.#count = targets.length
-    const byPlace = new Map<string, ProbeTarget[]>([...this.#places.keys()].map((key) => [key, []]))
+    atOnce(this.setTargetsWork(targets))
+  }
+
+  /** Sets what is probed, in slices. Ends early when other targets are set meanwhile. */
+  *setTargetsWork(targets: readonly ProbeTarget[]): Work<void> {
+    const setting = (this.#setting += 1)
+    for (const change = this.#change(targets, new Pace()); ; yield) {
+      if (this.#ending.signal.aborted || setting !== this.#setting) return
+      if (change.next().done === true) return
+    }
+  }
+
+  *#change(targets: readonly ProbeTarget[], pace: Pace): Work<void> {
+    const current = new Set<string>()
+    const byPlace = new Map<string, Map<string, ProbeTarget>>()
     for (const target of targets) {
+      if (pace.isDue(UNITS_OF_TARGET)) yield
+      current.add(target.id)
       const all = byPlace.get(target.place)
-      if (all === undefined) byPlace.set(target.place, [target])
-      else all.push(target)
+      if (all === undefined) byPlace.set(target.place, new Map([[target.id, target]]))
+      else all.set(target.id, target)
     }
+    this.#count = targets.length
+    for (const [key, place] of this.#places) if (!byPlace.has(key)) this.#remove(key, place)
     for (const [key, all] of byPlace) {
+      if (pace.isDue(UNITS_OF_PLACE)) yield
       const place = this.#places.get(key) ?? this.#newPlace()
-      place.setTargets(all)
-      if (all.length > 0) this.#places.set(key, place)
-      else this.#remove(key, place)
+      this.#places.set(key, place)
+      yield* place.setTargets(all, pace)
     }
-    this.#forgetOthers(targets)
+    for (const id of this.#known.keys()) {
+      if (pace.isDue(UNITS_OF_TARGET)) yield
+      if (current.has(id)) continue
+      this.#known.delete(id)
+      this.#ends.delete(id)
+    }
     this.#ticker ??= setInterval(() => this.#tick(), REPORT_MS).unref()
   }
 
@@ -78,9 +110,10 @@ export class Prober {
   problemOf({ id }: ProbeTarget): string | undefined {
     const known = this.#known.get(id)
     if (known === undefined) return NOT_PROBED_YET
-    const { result, provenAt } = known
+    const { result, provenAt, doubtful } = known
     if (result.type === 'proven') return this.#isRecent(provenAt) ? undefined : 'no recent probe'
-    return result.type === 'silent' && this.#isRecent(provenAt) ? undefined : result.problem
+    const mayBeClosed = result.type === 'silent' && doubtful <= MOST_DOUBTFUL
+    return mayBeClosed && this.#isRecent(provenAt) ? undefined : result.problem
   }
 
   async close(): Promise<void> {
@@ -106,16 +139,8 @@ export class Prober {
 
   #remove(key: string, place: ProbePlace): void {
     this.#places.delete(key)
+    place.clear()
     void place.close()
-  }
-
-  #forgetOthers(targets: readonly ProbeTarget[]): void {
-    const current = new Set(targets.map(({ id }) => id))
-    for (const id of this.#known.keys())
-      if (!current.has(id)) {
-        this.#known.delete(id)
-        this.#ends.delete(id)
-      }
   }
 
   /** Probes a target, and returns whether there was any answer. */
@@ -124,18 +149,20 @@ export class Prober {
     const { signal } = this.#ending
     const at = now()
     const result = await probe(target, signal)
-    const isAnswered = result.type !== 'silent' || result.isMute !== true
-    if (signal.aborted || !place.has(target.id)) return isAnswered
+    if (signal.aborted || !place.has(target.id)) return isAnswered(result)
     const before = this.problemOf(target)
     this.#know(target.id, result, at)
     if (this.problemOf(target) !== before) this.#isUnreported = true
     this.#report()
-    return isAnswered
+    return isAnswered(result)
   }
 
   #know(id: string, result: ProbeResult, at: number): void {
-    const provenAt = result.type === 'proven' ? at : this.#known.get(id)?.provenAt
-    this.#known.set(id, { result, ...(provenAt !== undefined && { provenAt }) })
+    const before = this.#known.get(id)
+    const provenAt = result.type === 'proven' ? at : before?.provenAt
+    const doubtful =
+      result.type === 'proven' ? 0 : (before?.doubtful ?? 0) + Number(mayBeOpen(result))
+    this.#known.set(id, { result, doubtful, ...(provenAt !== undefined && { provenAt }) })
     if (result.type !== 'proven') return
     this.#ends.delete(id)
     this.#ends.set(id, at + LASTS_MS)
@@ -159,3 +186,9 @@ export class Prober {
     onChange()
   }
 }
+
+const isAnswered = (result: ProbeResult): boolean =>
+  result.type !== 'silent' || result.isMute !== true
+
+const mayBeOpen = (result: ProbeResult): boolean =>
+  result.type === 'silent' && result.mayBeOpen === true

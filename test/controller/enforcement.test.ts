@@ -43,7 +43,6 @@ function enforcementOf(...routes: readonly MeshRoute[]): Readonly<Record<string,
       suspectKinds: [],
       isOwn: () => true,
       probeProblem: () => undefined,
-      openPaths: { below: () => undefined },
     },
   )
   return Object.fromEntries(atOnce(found))

@@ -77,7 +77,6 @@ function enforcementOf(one: MeshRoute, addresses: number, open?: string) {
       ...{ objectOf: () => accepted, ofKind: () => [], suspectKinds: [], isOwn: () => true },
       probesOf: () => probes,
       probeProblem: ({ path }: ProbeTarget) => (path === open ? 'it is open' : undefined),
-      openPaths: { below: () => undefined },
     },
   )
   return atOnce(found).get('team/login')

@@ -30,7 +30,6 @@ const sources: EnforcementSources = {
   suspectKinds: [],
   isOwn: () => true,
   probeProblem: () => undefined,
-  openPaths: { below: () => undefined },
 }
 
 const enforcement = (problems: ReadonlyMap<string, string> = new Map()): unknown => [

@@ -4,19 +4,25 @@ import { expect, test } from 'vitest'
 import {
   createOpenPaths as createWith,
   type OpenListener,
+  type OpenPaths,
   type OtherRoute,
 } from '../../src/controller/open-paths.js'
 import type { PathOrder } from '../../src/controller/path-overlap.js'
 import type { MeshRoute } from '../../src/ir/mesh-route.js'
+import { atOnce } from '../../src/turns.js'
 
 const ENVOY_GATEWAY: PathOrder = ['prefix', 'pattern', 'exact']
 const ISTIO: PathOrder = ['pattern', 'prefix', 'exact']
+
+const belowAtOnce = (paths: OpenPaths) => ({
+  below: (route: MeshRoute) => atOnce(paths.below(route)),
+})
 
 const createOpenPaths = (
   others: readonly OtherRoute[],
   listeners: readonly OpenListener[] = [],
   order = ENVOY_GATEWAY,
-) => createWith(others, { order, listenersOf: () => listeners, createdOf: () => 5 })
+) => belowAtOnce(createWith(others, { order, listenersOf: () => listeners, createdOf: () => 5 }))
 
 const own = (path: string, more: Partial<MeshRoute> = {}, type = 'PathPrefix'): MeshRoute => ({
   ...{ namespace: 'default', name: 'app', source: 'kubernetes', policies: [], parents: [] },

@@ -1,14 +1,25 @@
 // HTTPRoutes without a policy that take requests below a protected path.
 
 import { expect, test } from 'vitest'
-import { createOpenPaths as createWith, type OtherRoute } from '../../src/controller/open-paths.js'
+import {
+  createOpenPaths as createWith,
+  type OpenPaths,
+  type OtherRoute,
+} from '../../src/controller/open-paths.js'
 import type { PathOrder } from '../../src/controller/path-overlap.js'
 import type { MeshRoute } from '../../src/ir/mesh-route.js'
+import { atOnce } from '../../src/turns.js'
 
 const ENVOY_GATEWAY: PathOrder = ['prefix', 'pattern', 'exact']
 
+const belowAtOnce = (paths: OpenPaths) => ({
+  below: (route: MeshRoute) => atOnce(paths.below(route)),
+})
+
 const createOpenPaths = (others: readonly OtherRoute[]) =>
-  createWith(others, { order: ENVOY_GATEWAY, listenersOf: () => [], createdOf: () => 5 })
+  belowAtOnce(
+    createWith(others, { order: ENVOY_GATEWAY, listenersOf: () => [], createdOf: () => 5 }),
+  )
 
 const protectedRoute = (
   path: string,

@@ -177,6 +177,27 @@ describe('the prober', () => {
     await prober.close()
   })
 
+  test.each([
+    ["the second answer that may be a backend's", { mayBeOpen: true }, 'answered 503'],
+    ['none that is missing', { isMute: true }, undefined],
+    ['none of the closed address', {}, undefined],
+  ] as const)('ends a proof with %s', async (_, kind, problem) => {
+    let result: ProbeResult = { type: 'proven' }
+    const prober = await swept(() => result)
+    result = { type: 'silent', problem: 'answered 503', ...kind }
+    await sweep(prober)
+    expect(prober.problemOf(targetAt(1))).toBeUndefined()
+    await sweep(prober)
+    expect(prober.problemOf(targetAt(1))).toBe(problem)
+    result = { type: 'proven' }
+    await sweep(prober)
+    expect(prober.problemOf(targetAt(1))).toBeUndefined()
+    result = { type: 'silent', problem: 'answered 503', ...kind }
+    await sweep(prober)
+    expect(prober.problemOf(targetAt(1))).toBeUndefined()
+    await prober.close()
+  })
+
   test('spreads the probes of thousands of targets, and renews each within a minute', async () => {
     const all = Array.from({ length: 9_000 }, (_, index) => ({ ...targetAt(1), id: String(index) }))
     let [time, running, most] = [0, 0, 0]

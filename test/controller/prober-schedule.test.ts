@@ -58,3 +58,29 @@ test(`one open route of ${String(TARGETS)} is reported within 10 s, whenever it 
   await closed
   expect(late).toEqual([])
 })
+
+test('what was removed is probed no more, though the sweep goes on', async () => {
+  const probed: string[] = []
+  const prober = new Prober({
+    ...{ now: () => performance.now(), wait: pause, onWarning: () => undefined },
+    onChange: () => undefined,
+    probe: async ({ id }) => {
+      probed.push(id)
+      await pause(ANSWER_MS)
+      return { type: 'proven' }
+    },
+  })
+  prober.setTargets(targets)
+  await vi.advanceTimersByTimeAsync(1_000)
+  // One of the same place, then the whole place.
+  const [gone, ...kept] = targets.filter(({ id }) => !probed.includes(id))
+  prober.setTargets(targets.filter((target) => target !== gone))
+  await vi.advanceTimersByTimeAsync(1_000)
+  prober.setTargets([])
+  const before = probed.length
+  await vi.advanceTimersByTimeAsync(60_000)
+  expect(kept.length).toBeGreaterThan(100)
+  expect(probed).not.toContain(gone?.id)
+  expect(probed.slice(before)).toEqual([])
+  await prober.close()
+})
