@@ -104,10 +104,24 @@ interface Series {
 }
 
 /** Returns the metrics without the series of these routes. */
-export const withoutRoutes = (metrics: MetricsJson, routes: ReadonlySet<unknown>): MetricsJson =>
-  metrics.map((metric) => {
+export function* withoutRoutes(
+  metrics: MetricsJson,
+  routes: ReadonlySet<unknown>,
+): Work<MetricsJson> {
+  const pace = new Pace()
+  const left: object[] = []
+  for (const metric of metrics) {
     const { values } = metric as { readonly values?: readonly Series[] }
-    return values === undefined
-      ? metric
-      : { ...metric, values: values.filter(({ labels }) => !routes.has(labels?.route)) }
-  })
+    if (values === undefined) {
+      left.push(metric)
+      continue
+    }
+    const kept: Series[] = []
+    for (const series of values) {
+      if (pace.isDue()) yield
+      if (!routes.has(series.labels?.route)) kept.push(series)
+    }
+    left.push({ ...metric, values: kept })
+  }
+  return left
+}

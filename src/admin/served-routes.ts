@@ -119,6 +119,7 @@ const PROC_WORDS: Readonly<Record<ProcEntry['type'], (entry: ProcEntry) => Word>
   'mcp-guard': () => 'MCP guard',
   'mcp-guard-audit': () => 'audit',
   lists: () => 'filtered lists',
+  'unchecked-body': () => 'rules',
 }
 
 const TOKEN_WORDS = {

@@ -107,9 +107,9 @@ function add({ authz, proc }: Entries, part: TableChanges): void {
   for (const entry of part.proc.added) proc.set(entry.key, entry)
 }
 
-/** Messages with the changes, in their order. */
-export const tableMessages = (sequence: number, before: Tables, now: Tables): readonly ToWorker[] =>
-  partsOf(changesBetween(before, now)).map((changes, index, { length }) => ({
-    ...{ type: 'tables', sequence, changes },
-    isLast: index === length - 1,
-  }))
+/** Makes the messages with the changes as they are taken, in their order. */
+export function* tableMessages(sequence: number, before: Tables, now: Tables): Generator<ToWorker> {
+  const parts = partsOf(changesBetween(before, now))
+  for (const [index, changes] of parts.entries())
+    yield { type: 'tables', sequence, changes, isLast: index === parts.length - 1 }
+}

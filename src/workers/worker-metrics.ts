@@ -1,17 +1,26 @@
 // Collects the metrics of workers, and keeps the counters of ended ones so that no counter decreases.
 
 import { countersOf, type MetricsJson, sumOf, withoutRoutes } from '../admin/merged-metrics.js'
-import { runInTurns } from '../turns.js'
+import { inTurns, runInTurns } from '../turns.js'
 import { joinedParts, type MetricsPart } from './metrics-parts.js'
 import { type AskedPlace, WorkerQuestion } from './worker-question.js'
+
+/** Metrics of a worker, from which routes that are gone are dropped in slices. */
+interface Held {
+  metrics: MetricsJson
+}
 
 /** The metrics of all workers. */
 export class WorkerMetrics {
   readonly #places: readonly AskedPlace[]
-  readonly #question: WorkerQuestion<MetricsJson>
+  readonly #question: WorkerQuestion<Held>
   /** The parts of each worker's answers that have come, by call. */
   readonly #partial = new Map<number, Map<number, MetricsJson[]>>()
-  #ended: readonly MetricsJson[] = []
+  /** Those of workers that have ended, of which only the counters count. */
+  #ended: readonly Held[] = []
+  /** Routes that are gone, whose series have yet to be dropped. */
+  #gone = new Set<string>()
+  #dropping: Promise<void> | undefined
 
   constructor(places: readonly AskedPlace[]) {
     this.#places = places
@@ -20,17 +29,24 @@ export class WorkerMetrics {
 
   async collect(): Promise<readonly MetricsJson[]> {
     await this.#question.ask()
+    await this.#dropping
     await this.#sumEnded()
     // Read together: the counters of a worker that has ended meanwhile have moved from one to the other.
-    return [...this.#ended, ...this.#question.answers.values()]
+    return [
+      ...this.#ended.map(({ metrics }) => countersOf(metrics)),
+      ...[...this.#question.answers.values()].map(({ metrics }) => metrics),
+    ]
   }
 
   /** Replaces the counters of ended workers by their sum, unless they change meanwhile. */
   async #sumEnded(): Promise<void> {
     const ended = this.#ended
     if (ended.length < 2) return
-    const sum = await runInTurns(sumOf(ended))
-    if (this.#ended === ended) this.#ended = [sum]
+    const parts = ended.map(({ metrics }) => metrics)
+    const sum = await runInTurns(sumOf(parts.map(countersOf)))
+    const isSame =
+      this.#ended === ended && ended.every(({ metrics }, index) => metrics === parts[index])
+    if (isSame && this.#dropping === undefined) this.#ended = [{ metrics: sum }]
   }
 
   /** Takes a part of an answer, and asks for the next one. */
@@ -44,10 +60,11 @@ export class WorkerMetrics {
     if (isLast) {
       // A worker gives up the oldest of many calls, whose other parts never come.
       for (const asked of calls.keys()) if (asked <= call) calls.delete(asked)
-      this.#question.receive(worker, call, joinedParts(parts))
+      this.#question.receive(worker, call, { metrics: joinedParts(parts) })
       return
     }
     calls.set(call, parts)
+    this.#question.heard(call)
     const place = this.#places.find(({ number }) => number === worker)
     place?.post({ type: 'metrics', call, part: parts.length })
   }
@@ -67,15 +84,25 @@ export class WorkerMetrics {
     const last = answers.get(worker)
     if (last === undefined) return
     answers.delete(worker)
-    this.#ended = [...this.#ended, countersOf(last)]
+    this.#ended = [...this.#ended, last]
   }
 
-  /** Drops the series of routes from what it keeps. */
+  /** Drops the series of routes from what it keeps, in slices. */
   forgetRoutes(routes: readonly string[]): void {
     if (routes.length === 0) return
-    const gone = new Set(routes)
-    this.#ended = this.#ended.map((metrics) => withoutRoutes(metrics, gone))
-    const { answers } = this.#question
-    for (const [worker, metrics] of answers) answers.set(worker, withoutRoutes(metrics, gone))
+    for (const route of routes) this.#gone.add(route)
+    this.#dropping ??= this.#drop().finally(() => {
+      this.#dropping = undefined
+    })
+  }
+
+  async #drop(): Promise<void> {
+    while (this.#gone.size > 0) {
+      const gone = this.#gone
+      this.#gone = new Set()
+      // What workers answer from now on does not have them.
+      for (const held of [...this.#ended, ...this.#question.answers.values()])
+        held.metrics = (await inTurns(withoutRoutes(held.metrics, gone))) ?? held.metrics
+    }
   }
 }

@@ -3,6 +3,7 @@
 import type { Socket } from 'node:net'
 import type { Logger } from '../logger.js'
 import type { FromWorker, ToWorker } from './messages.js'
+import { Outbox } from './outbox.js'
 import { startWorkerProcess, type WorkerProcess } from './worker-process.js'
 
 /** What workers are started and watched with. */
@@ -12,7 +13,7 @@ export interface PlaceDeps {
   counters(): number
   readonly logger: Logger
   /** Returns the first messages to a new worker. */
-  first(): readonly ToWorker[]
+  first(): readonly Iterable<ToWorker>[]
   onMessage(message: FromWorker): void
   /** Called when the worker is ready for sockets. */
   onReady(): void
@@ -40,6 +41,7 @@ export class WorkerPlace {
   taken = 0
   isReady = false
   #child: WorkerProcess | undefined
+  #outbox: Outbox | undefined
   #wasReady = false
   #isClosed = false
   #restartMs = FIRST_RESTART_MS
@@ -74,12 +76,19 @@ export class WorkerPlace {
       },
     })
     this.#child = started
-    for (const message of this.deps.first()) started.post(message)
+    this.#outbox = new Outbox((message, socket) => started.post(message, socket))
+    for (const messages of this.deps.first()) this.#outbox.postInTurns(messages)
   }
 
+  /** Sends a message behind all others. */
   post(message: ToWorker, socket?: Socket): void {
-    if (this.#child === undefined) socket?.destroy()
-    else this.#child.post(message, socket)
+    if (this.#outbox === undefined) socket?.destroy()
+    else this.#outbox.post(message, socket)
+  }
+
+  /** Sends messages in several turns of the event loop. */
+  postInTurns(messages: Iterable<ToWorker>): void {
+    this.#outbox?.postInTurns(messages)
   }
 
   /** Sends a ping, or kills a worker with too many unanswered ones. */
@@ -126,6 +135,8 @@ export class WorkerPlace {
 
   #ended(why: string): void {
     this.#child = undefined
+    this.#outbox?.close()
+    this.#outbox = undefined
     this.isReady = false
     this.taken = 0
     this.connections = []

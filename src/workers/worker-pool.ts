@@ -98,7 +98,7 @@ export class WorkerPool {
     const before = this.#tables
     this.#tables = now
     this.#sequence += 1
-    for (const message of tableMessages(this.#sequence, before, now)) this.#post(message)
+    for (const place of this.#places) place.postInTurns(tableMessages(this.#sequence, before, now))
     return new Promise((done) => {
       this.#waiting.push({ sequence: this.#sequence, done })
       this.#settle()
@@ -212,7 +212,7 @@ export class WorkerPool {
     })
   }
 
-  #first(worker: number): readonly ToWorker[] {
+  #first(worker: number): readonly Iterable<ToWorker>[] {
     const { settings, services, heldBytes } = this.#deps
     const start: ToWorker = {
       type: 'start',
@@ -222,11 +222,9 @@ export class WorkerPool {
         relayed: services.map(({ name, methods }) => ({ name, methods: Object.keys(methods) })),
       },
     }
-    return [
-      start,
-      ...this.#latest.values(),
-      ...(this.#sequence === 0 ? [] : tableMessages(this.#sequence, NO_TABLES, this.#tables)),
-    ]
+    const tables =
+      this.#sequence === 0 ? [] : tableMessages(this.#sequence, NO_TABLES, this.#tables)
+    return [[start, ...this.#latest.values()], tables]
   }
 
   #receive(worker: number, message: FromWorker): void {

@@ -9,14 +9,22 @@ export interface AskedPlace {
   post(message: ToWorker): void
 }
 
-/** Longest wait for an answer; after that, a worker's previous answer is used. */
+/** Longest wait for an answer, or for its next part; after that, a worker's previous answer is used. */
 const ANSWER_MS = 1_000
+/** Longest wait for all parts of an answer, in milliseconds. */
+const WHOLE_ANSWER_MS = 5_000
+
+interface WaitingCall {
+  readonly end: () => void
+  /** Begins the wait for the next part. */
+  readonly goOn: () => void
+}
 
 /** A question to all workers. */
 export class WorkerQuestion<Answer> {
   readonly #places: readonly AskedPlace[]
   readonly #question: (call: number) => ToWorker
-  readonly #waiting = new Map<number, () => void>()
+  readonly #waiting = new Map<number, WaitingCall>()
   #calls = 0
   /** Latest answers by worker. */
   readonly answers = new Map<number, Answer>()
@@ -35,7 +43,12 @@ export class WorkerQuestion<Answer> {
 
   receive(worker: number, call: number, answer: Answer): void {
     this.answers.set(worker, answer)
-    this.#waiting.get(call)?.()
+    this.#waiting.get(call)?.end()
+  }
+
+  /** Called when a part of an answer has come. */
+  heard(call: number): void {
+    this.#waiting.get(call)?.goOn()
   }
 
   #askOne(place: AskedPlace): Promise<void> {
@@ -43,11 +56,13 @@ export class WorkerQuestion<Answer> {
     return new Promise((resolve) => {
       const end = (): void => {
         clearTimeout(timer)
+        clearTimeout(last)
         this.#waiting.delete(call)
         resolve()
       }
       const timer = setTimeout(end, ANSWER_MS)
-      this.#waiting.set(call, end)
+      const last = setTimeout(end, WHOLE_ANSWER_MS)
+      this.#waiting.set(call, { end, goOn: () => void timer.refresh() })
       place.post(this.#question(call))
     })
   }

@@ -99,3 +99,28 @@ test('of more readers at the same time than a worker answers, no parts are left'
   await Promise.all(Array.from({ length: 20 }, () => all.collect()))
   expect(all.partsHeld).toBe(0)
 })
+
+test('series of routes that are gone are dropped in slices, also while a worker ends', async () => {
+  const routes = Array.from({ length: 20_000 }, (_, index) => `default/${String(index)}`)
+  const { workers, all } = someWorkers(2, routes)
+  await all.collect()
+  for (const worker of workers) worker.isReady = false
+  all.forgetRoutes(routes.slice(1, 10_000))
+  let turns = 0
+  const isOver = { now: false }
+  const turn = (): void => {
+    turns += 1
+    if (turns === 2) all.keep(1)
+    if (turns === 3) all.forgetRoutes(routes.slice(10_000))
+    if (!isOver.now) setImmediate(turn)
+  }
+  setImmediate(turn)
+  const parts = await all.collect()
+  isOver.now = true
+  expect(turns).toBeGreaterThan(8)
+  expect(await createMetrics().text(parts)).not.toContain('route="default/19999"')
+  expect(await countsOf(all)).toContain(
+    'gatehouse_checks_total{route="default/0",decision="allow",reason="allowed"} 2',
+  )
+  expect((await countsOf(all))?.join()).not.toMatch(/default\/[1-9]/)
+})

@@ -45,7 +45,7 @@ function start(program: string): void {
     counters: () => counters.fd,
     logger,
     // What it says does not matter to a program that looks at its type alone.
-    first: () => [{ type: 'start', start: undefined as never }],
+    first: () => [[{ type: 'start', start: undefined as never }]],
     onMessage: () => undefined,
     onReady: () => void seen.push('ready'),
     onGone: () => void seen.push('gone'),
