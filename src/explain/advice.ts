@@ -165,6 +165,7 @@ const ADVICE: Readonly<Record<Reason, Advise>> = {
   'key-not-looked-up': say(RETRY, 'If it persists, check whether the provider answers'),
   'unknown-route': say(RETRY),
   'malformed-check': say('This is a bug in Gatehouse: please report it'),
+  'too-many-unfinished-messages': say(RETRY),
   'internal-error': say('This is a bug in Gatehouse: please report it'),
   deadline: say(RETRY),
   'broken-policy': say(

@@ -14,6 +14,7 @@ import { explainCheck } from './explain-check.js'
 import type { ExplainRequest } from './explain-request.js'
 import type { ExplainedAnswer, ExplainedPlace, Explanation } from './explanation.js'
 import { guardRefusal } from './guarded-body.js'
+import { largeBody } from './large-body.js'
 import { preflightOn } from './preflight.js'
 import { redirectLocation } from './redirect-location.js'
 import { refusalReasons } from './refusal-reasons.js'
@@ -128,7 +129,7 @@ async function outcomeOn(
     return { policies, ...(await guarded(model, request, { reached, entries, text: openText })) }
   const limit = route.authzBodyBytes
   if (limit !== undefined && route.isAudited !== true && (request.body?.length ?? 0) > limit)
-    return { policies, ...tooLarge(limit) }
+    return { policies, ...(await largeBody(model, request, { ...reached, authz }, limit)) }
   const { decision, ...check } = await explainCheck(model, request, { ...reached, authz })
   if (authz.isClosed === true)
     return { policies, result: 'refused', ...check, changes: changesOf(route, model) }
@@ -161,12 +162,6 @@ async function guarded(
       : undefined
   return refused ?? passed(reached, entries, text)
 }
-
-const tooLarge = (limit: number): Outcome => ({
-  result: 'denied',
-  answer: byEnvoy(413, `the body is larger than ${String(limit)} bytes, which rules may read here`),
-  changes: ['Send a smaller body, or raise --mcp-body-bytes'],
-})
 
 /** Returns the answer if something before the check answers; undefined: the request is checked. */
 function beforeCheck(

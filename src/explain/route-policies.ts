@@ -93,6 +93,7 @@ function addProcessing(found: Found, entry: ProcEntry): void {
     case 'well-known':
       return found.add(entry.policy, 'mcp')
     case 'lists':
+    case 'unchecked-body':
       return
     case 'guard-audit':
     case 'mcp-guard-audit': {

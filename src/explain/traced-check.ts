@@ -3,6 +3,7 @@
 
 import type { Attributes } from '../cel/attributes.js'
 import type { BudgetLimits } from '../cel/budget.js'
+import { CostlyExpressions } from '../cel/costly-expressions.js'
 import type { Rule } from '../cel/rule.js'
 import { buildAuthzTable, type CompiledEntry } from '../extauthz/authz-table.js'
 import { createBodyLine } from '../extauthz/body-line.js'
@@ -47,6 +48,8 @@ export interface TracedCheckDeps extends FreshKeysOptions {
   readonly entry: (key: string) => AuthzEntry | undefined
   /** Budget of the rules; absent: the default. */
   readonly ruleBudget?: BudgetLimits | undefined
+  /** Set for a check of the headers alone. */
+  readonly isHead?: true
 }
 
 const nothing = (): void => undefined
@@ -84,7 +87,8 @@ async function tracedDecision(
   }
   const context: CheckContext = {
     ...{ options, limit: createLogLimit(deps.now), lookUps: new KeyLookUps(options) },
-    ...{ bodies: createBodyLine(), isAudit, recordStep },
+    ...{ bodies: createBodyLine(), costly: new CostlyExpressions(), isAudit, recordStep },
+    ...(deps.isHead && { isHead: deps.isHead }),
   }
   const call = { isCancelled: () => false, deadline: Infinity }
   const decision = await decide(context, openCheckRequest(bytes), traced(entry, recordStep), call)

@@ -10,6 +10,8 @@ export const CLIENT_METADATA_KEY = 'x-gatehouse-client'
 export const ENVOY_TOKEN_HEADER = 'x-gatehouse-token'
 /** context_extensions (ext_authz) that carries the table key. */
 export const ROUTE_CONTEXT_KEY = 'gatehouse.route'
+/** context_extensions that are set if only the headers are to be checked, before Envoy holds the body. */
+export const HEAD_CONTEXT_KEY = 'gatehouse.head'
 /** Header in which Envoy tells ext_authz that a body is truncated. */
 export const PARTIAL_BODY_HEADER = 'x-envoy-auth-partial-body'
 /** Namespace of the dynamic metadata that holds the verified claims (decision 6). */
@@ -105,6 +107,9 @@ export const documentsRoute = (httpRoute: string): string =>
 
 /** Key of the entry that filters lists, separate from that of the rule's documents. */
 export const listsKey = (key: string): string => `${key}/lists`
+
+/** Key of the entry that holds bodies until they are whole. */
+export const uncheckedBodyKey = (key: string): string => `${key}/body`
 
 /** Key of the entry that guards MCP traffic, separate from that of the rule's documents. */
 export const mcpGuardKey = (key: string): string => `${key}/mcp-guard`

@@ -10,7 +10,25 @@ import type { RemoteTarget } from './remote-target.js'
 
 /** A table entry of ext_proc: what it does for one HTTPRoute rule. */
 export type ProcEntry =
-  WellKnownEntry | GuardEntry | GuardAuditEntry | ListsEntry | McpGuardEntry | McpGuardAuditEntry
+  | WellKnownEntry
+  | GuardEntry
+  | GuardAuditEntry
+  | ListsEntry
+  | McpGuardEntry
+  | McpGuardAuditEntry
+  | UncheckedBodyEntry
+
+/** Holds bodies of MCP messages until they are whole, before ext_authz gets them. */
+export interface UncheckedBodyEntry extends ForGateways {
+  readonly type: 'unchecked-body'
+  /** uncheckedBodyKey() of names.ts. */
+  readonly key: string
+  /** NAMESPACE/NAME of the HTTPRoute. */
+  readonly route: string
+  /** The policy whose tokens are required; absent: the route has none. */
+  readonly policy?: PolicySource
+  readonly maxBodyBytes: number
+}
 
 /** Removes from the lists of an MCP server what the rules deny to the caller. */
 export interface ListsEntry extends ForGateways {

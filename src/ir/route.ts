@@ -14,6 +14,10 @@ export interface Route {
   readonly isAudited?: true
   /** Maximum bytes of the body, which ext_authz gets whole; larger ones get 413. Absent: checks wait for no body. */
   readonly authzBodyBytes?: number
+  /** Set if the token is checked before Envoy holds the body, so that nobody else can make it hold any. */
+  readonly checksHead?: true
+  /** Key of an UncheckedBodyEntry, which holds the body until it is whole. Absent: Envoy does, or nobody. */
+  readonly uncheckedBody?: string
   /** Set if only policies of mode Audit read the body: ext_authz gets the beginning of a larger one, and it passes. */
   readonly isBodyAudited?: true
   /** Set if ext_authz, which decides nothing here, removes the cookies of relays from requests. */

@@ -188,12 +188,13 @@ export const FLAGS = {
     value: 'SIZE',
     commands: SERVERS,
     meaning:
-      'what guarded bodies may hold together; beyond it 503; default a quarter of the memory that the process may use',
+      'what bodies that are guarded, or that rules read, may hold together; beyond it 503; default a quarter of the memory that the process may use',
   }),
   bodyTimeout: oneOr(readDuration(1000, 3_600_000, '1s to 1h'), '60s', {
     value: 'D',
     commands: SERVERS,
-    meaning: 'how long the body of a guarded request may take to come; then it is answered 408',
+    meaning:
+      'how long a body that is guarded, or that rules read, may take to come; then it is answered 408',
   }),
   rememberedTokens: oneOr(readInteger(0, 10_000_000), '40000', {
     value: 'N',

@@ -30,6 +30,7 @@ test.each([
   ['GET https://', 'METHOD URL'],
   ['GET https://user:s3cret@h/', 'user name'],
   ['GET https://h:99999/', 'is not a host'],
+  ['GET https://a,b/', 'is not a host'],
   ['GET https://h/\u00e4', 'percent-encoded'],
 ])('%j is rejected', (request, expected) => {
   const result = read(request)

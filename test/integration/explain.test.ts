@@ -174,15 +174,22 @@ test.concurrent('rules on tools, with a body', async () => {
     headers: ['Content-Type: application/json'],
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name } }),
   })
+  const large = JSON.stringify('x'.repeat(1 << 20))
+  const own = { ...call('list'), host: 'own-tools.example' }
+  const token = await signToken({ key, claims: { iss: ISSUER, aud: 'mcp' } })
   const explanations = await expectAgreement([
     call('list'),
     call('drop'),
     { ...call(''), body: '{' },
-    { ...call(''), body: JSON.stringify('x'.repeat(1 << 20)) },
+    { ...call(''), body: large },
+    { ...own, token },
+    own,
+    { ...own, body: large },
+    { ...own, body: large, token },
   ])
   expect(explanations.map(({ answer }) => answer.reason ?? answer.status)).toEqual([
-    ...['allowed', 'denied-by-rule', 'not-a-message'],
-    413,
+    ...['allowed', 'denied-by-rule', 'not-a-message', 'body-too-large'],
+    ...['allowed', 'no-token', 'no-token', 'body-too-large'],
   ])
 })
 

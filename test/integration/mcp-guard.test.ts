@@ -212,6 +212,49 @@ describe('an error', () => {
     const rejected = await stack.post('/raw', call)
     expect([rejected.status, rejected.body.includes('request blocked')]).toEqual([404, true])
   })
+
+  test('of HTTP is shown as a reader of JSON reads it, or does not pass', async () => {
+    const hidden = String.raw`{"error":{"message":"s\u0065cret"}}`
+    const fail = async (body: string): Promise<unknown> => {
+      stack.server.answer((_request, response) => void response.writeHead(404).end(body))
+      return (await stack.post('/raw', call)).body
+    }
+    expect(await fail(`[null,${hidden}]`)).toBe('[null,{"error":{"message":"****"}}]')
+    expect(await fail(String.raw`"s\u0065cret"`)).toBe('"****"')
+    expect(await fail(`[NaN,${hidden}]`)).not.toContain('cret')
+  })
+})
+
+describe('an id that does not look like one', () => {
+  const ping = { jsonrpc: '2.0', id: 'a secret', method: 'ping' }
+  const pong = result('a secret', {})
+
+  test('passes as it is when the webhook allows it', async () => {
+    stack.webhook.answer(answerJson({ action: {} }))
+    stack.server.answer(json(pong))
+    expect(await stack.post('/raw', ping)).toMatchObject({ status: 200, body: pong })
+    expect(stack.server.requests[0]?.body).toBe(JSON.stringify(ping))
+    expect(questions(stack.webhook)).toEqual([
+      '/request ping | user: a secret',
+      '/response ping | tool: a secret',
+    ])
+  })
+
+  test('is never changed: that is no verdict', async () => {
+    stack.server.answer(json(pong))
+    expect(await stack.post('/raw', ping)).toMatchObject({ status: 503 })
+    expect(stack.server.requests).toHaveLength(0)
+    expect(await stack.post('/open', ping)).toMatchObject({ status: 200, body: pong })
+    expect(stack.server.requests[0]?.body).toBe(JSON.stringify(ping))
+  })
+
+  test('is not shown where it is one of the Java SDK', async () => {
+    const id = '48213377-12'
+    stack.server.answer(json(result(id, text('a secret'))))
+    const { body } = await stack.post('/raw', { ...call, id })
+    expect(JSON.parse(body)).toEqual({ jsonrpc: '2.0', id, result: text('a ****') })
+    expect(questions(stack.webhook).join()).not.toContain(id)
+  })
 })
 
 describe('headers that repeat arguments', () => {

@@ -22,6 +22,31 @@ afterAll(async () => {
 })
 afterEach(() => trap.forget())
 
+describe('a request for more than one host', () => {
+  const hosts = ['Host: gateway.example', 'Host: evil.example']
+
+  test.each([
+    ['two Host headers', '/open', hosts],
+    ['the same Host header twice', '/open', ['Host: gateway.example', 'Host: gateway.example']],
+    ['one that names two hosts', '/open', ['Host: gateway.example,evil.example']],
+    ['two for a protected route', '/mcp', hosts],
+    ['two for an OAuth document', '/.well-known/oauth-protected-resource/mcp', hosts],
+  ])('%s: 400, before any backend (RFC 9112, section 3.2)', async (_, path, lines) => {
+    const { status } = await rawRequest(trap.stack.origin, `GET ${path} HTTP/1.1`, ...lines)
+    expect(status).toBe(400)
+    expect(trap.reached()).toEqual([])
+  })
+
+  test('one whose host names a port passes', async () => {
+    const { status } = await rawRequest(
+      trap.stack.origin,
+      'GET /open HTTP/1.1',
+      'Host: gateway.example:8080',
+    )
+    expect([status, trap.reached().length]).toEqual([200, 1])
+  })
+})
+
 describe('the Host header', () => {
   const challengeFor = async (
     host: string,

@@ -79,6 +79,14 @@ const protectedRoutes = (key: SigningKey): readonly object[] => [
       policy: { matchExpressions: ['mcp.tool.name == "drop"'] },
     },
   }),
+  route('own-tools', 'own-tools.example', rule('/', 'backend')),
+  proxyPolicy('own-tools', 'own-tools', {
+    jwtAuthentication: jwt(key, {}),
+    authorization: {
+      action: 'Deny',
+      policy: { matchExpressions: ['mcp.tool.name == "drop"'] },
+    },
+  }),
   route('broken', 'broken.example', rule('/', 'backend')),
   proxyPolicy('broken', 'broken', { authorization: allow('no.such.variable') }),
   route('open', 'open.example', rule('/', 'backend')),

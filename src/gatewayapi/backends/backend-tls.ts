@@ -2,12 +2,12 @@
 // unusable and never gets plain text.
 
 import type { SubjectAltName, UpstreamTls } from '../../ir/destination.js'
+import { isHostname } from '../../ir/hostnames.js'
 import type { BackendTlsPolicySpec } from '../../resources/kinds/backend-tls-policy.js'
 import { formatPath } from '../../resources/kinds/field-path.js'
 import type { Resource } from '../../resources/kinds/resources.js'
 import { err, ok, type Result } from '../../result.js'
 import { type Context, query } from '../world/context.js'
-import { isHostname } from '../world/hostnames.js'
 import { isCertificates } from '../world/pem.js'
 import { keyIn, keyOf, targetKey } from '../world/world.js'
 

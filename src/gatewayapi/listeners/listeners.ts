@@ -1,6 +1,7 @@
 // Translates the listeners of a Gateway and of its ListenerSets: certificates, whether Envoy gets them, and conditions (Gateway API, Gateway
 // listeners).
 
+import { isHostnamePattern } from '../../ir/hostnames.js'
 import type { Certificate, ClientTls } from '../../ir/ir.js'
 import { routeConfigName } from '../../ir/names.js'
 import type { Condition } from '../../ir/status.js'
@@ -10,7 +11,6 @@ import type { GatewaySpec } from '../../resources/kinds/gateway.js'
 import type { Resource } from '../../resources/kinds/resources.js'
 import { isFalse, isTrue } from '../world/conditions.js'
 import type { Context } from '../world/context.js'
-import { isHostnamePattern } from '../world/hostnames.js'
 import { selectorProblem } from '../world/label-selector.js'
 import { keyIn, keyOf } from '../world/world.js'
 import { type CertificateProblem, resolveCertificate } from './certificates.js'

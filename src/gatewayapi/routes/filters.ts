@@ -1,5 +1,6 @@
 // Translates and validates the filters of a rule or of a backendRef (Gateway API, HTTPRouteFilter).
 
+import { isHostname } from '../../ir/hostnames.js'
 import type {
   Cors,
   HeaderModifier,
@@ -9,7 +10,6 @@ import type {
 } from '../../ir/route.js'
 import type { HttpRouteFilter, MirrorSpec } from '../../resources/kinds/http-route-filter.js'
 import { isHeaderName, translateHeaderModifier } from '../world/header-modifiers.js'
-import { isHostname } from '../world/hostnames.js'
 import { mirrorProblems } from './mirrors.js'
 
 /** The translated filters of a rule or backendRef. */

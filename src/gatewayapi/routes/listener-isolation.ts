@@ -1,11 +1,11 @@
 // Isolates listeners (Gateway API, listener isolation): a request belongs to the most specific listener of its port.
 // Otherwise a namespace that may use "*.example.com" could take over "admin.example.com".
 
+import { covers } from '../../ir/hostnames.js'
 import type { VirtualHost } from '../../ir/ir.js'
 import { virtualHostName } from '../../ir/names.js'
 import type { Route } from '../../ir/route.js'
 import type { TranslatedListener } from '../listeners/listeners.js'
-import { covers } from '../world/hostnames.js'
 
 const hostnameOf = ({ spec }: TranslatedListener): string => spec.hostname?.toLowerCase() ?? '*'
 

@@ -1,5 +1,6 @@
 // Resolves the parentRefs of an HTTPRoute (Gateways and ListenerSets) to listeners, or the reasons why the route does not attach.
 
+import { intersectHostnames, isHostnamePattern } from '../../ir/hostnames.js'
 import type { Condition, GatewayName } from '../../ir/status.js'
 import { GATEWAY_API_GROUP } from '../../resources/kinds/fields.js'
 import type { HttpRouteSpec } from '../../resources/kinds/http-route.js'
@@ -10,7 +11,6 @@ import { setPermission } from '../listeners/listener-sets.js'
 import { allowsHttpRoutes, isOfSet, type TranslatedListener } from '../listeners/listeners.js'
 import { isFalse } from '../world/conditions.js'
 import type { Context } from '../world/context.js'
-import { intersectHostnames, isHostnamePattern } from '../world/hostnames.js'
 import { gatewayKey, ownerKey } from '../world/world.js'
 import { ownDomains } from './listener-isolation.js'
 import type { HttpRoute } from './rule-routes.js'

@@ -24,6 +24,7 @@ import { splitByOrigin, type SplitRoute } from './redirect-cors.js'
 import type { RouteBackends } from './route-backends.js'
 import { type OrderedRoute, preflightRank, rankOf } from './route-order.js'
 import { retryOf, timeoutsOf } from './route-timing.js'
+import { uncheckedBodyOf } from './unchecked-bodies.js'
 import {
   coveredDocuments,
   coveredRoots,
@@ -242,6 +243,7 @@ function authzOf(input: RuleInput, match: RouteMatch): Partial<Route> {
     authz: keyOfRule(input),
     ...(isEnforced ? {} : { isAudited: true }),
     ...(attachment.readsMcp || isBodyAudited ? { authzBodyBytes: mcpBodyBytes } : {}),
+    ...uncheckedBodyOf(attachment, keyOfRule(input)),
     ...(isBodyAudited ? { isBodyAudited } : {}),
   }
 }

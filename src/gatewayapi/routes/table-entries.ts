@@ -2,7 +2,7 @@
 
 import { compareText } from '../../incremental/sorted-list.js'
 import type { AuthzEntry } from '../../ir/authz-entry.js'
-import { guardAuditKey, listsKey, mcpGuardKey } from '../../ir/names.js'
+import { guardAuditKey, listsKey, mcpGuardKey, uncheckedBodyKey } from '../../ir/names.js'
 import type { PolicySource } from '../../ir/policy-source.js'
 import type {
   GuardAuditEntry,
@@ -11,6 +11,7 @@ import type {
   McpGuardAuditEntry,
   McpGuardEntry,
   ProcEntry,
+  UncheckedBodyEntry,
   WellKnownEntry,
 } from '../../ir/proc-entry.js'
 import type { PathMatch } from '../../ir/route.js'
@@ -98,6 +99,7 @@ export function procEntry(input: RuleInput, routes: readonly OrderedRoute[]): re
   const guards = [
     ...(modes.has('guard') ? [...guardEntry(input), ...mcpGuardEntry(input)] : []),
     ...(isAudited ? guardAuditEntry(input) : []),
+    ...(routes.some(({ route }) => route.uncheckedBody !== undefined) ? bodyEntry(input) : []),
   ]
   if (mcp === undefined) return guards
   return [
@@ -145,6 +147,16 @@ function mcpGuardEntry(input: RuleInput): readonly McpGuardEntry[] {
   const lists = filteredBy(input.attachment)
   return [{ type: 'mcp-guard', ...of, policy: sourceOf(mcpGuard), ...input.webhooks, ...lists }]
 }
+
+const bodyEntry = (input: RuleInput): readonly UncheckedBodyEntry[] => [
+  {
+    type: 'unchecked-body',
+    key: uncheckedBodyKey(keyOfRule(input)),
+    route: keyOf(input.route),
+    ...policyOf(input),
+    maxBodyBytes: input.mcpBodyBytes,
+  },
+]
 
 /** Returns no entry if no policy of the route has rules. */
 export function listsEntry(input: RuleInput): readonly ListsEntry[] {

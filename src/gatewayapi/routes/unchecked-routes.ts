@@ -1,6 +1,6 @@
 // Finds the HTTPRoutes of a mesh that no policy checks at a host: their backends get all cookies of its browsers.
 
-import { domainsServing } from '../world/hostnames.js'
+import { domainsServing } from '../../ir/hostnames.js'
 import type { TranslatedRoute } from './routes.js'
 
 /** Keys of the unchecked HTTPRoutes by domain, by route configuration. Each domain with a route has a list. */

@@ -1,6 +1,7 @@
 // Checks MCP routes for the status of their policy: whether clients find the policy's documents, and whether the routes
 // serve resourceMetadata.resource, and whether clients can ask for the scopes that a route requires.
 
+import { covers } from '../../ir/hostnames.js'
 import { translateGateway } from '../listeners/gateways.js'
 import { tokenPolicies } from '../policies/attachments.js'
 import type { Mcp } from '../policies/mcp.js'
@@ -8,7 +9,6 @@ import type { ProxyPolicy } from '../policies/policies.js'
 import type { TranslatedRoute } from '../routes/routes.js'
 import { documentPaths, isMatched, mcpPathsOf } from '../routes/well-known-routes.js'
 import type { Context } from '../world/context.js'
-import { covers } from '../world/hostnames.js'
 
 /** What the status of a policy reports about its MCP routes. */
 export interface Findings {

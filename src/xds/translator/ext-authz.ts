@@ -15,9 +15,14 @@ import {
 } from '../../grpc/generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js'
 import { PreviousHostsPredicateSchema } from '../../grpc/generated/envoy/extensions/retry/host/previous_hosts/v3/previous_hosts_pb.js'
 import { StatusCode } from '../../grpc/generated/envoy/type/v3/http_status_pb.js'
-import { EXT_AUTHZ_CLUSTER, RELAY_COOKIES_KEY, ROUTE_CONTEXT_KEY } from '../../ir/names.js'
+import {
+  EXT_AUTHZ_CLUSTER,
+  HEAD_CONTEXT_KEY,
+  RELAY_COOKIES_KEY,
+  ROUTE_CONTEXT_KEY,
+} from '../../ir/names.js'
 import type { Route } from '../../ir/route.js'
-import { AUDIT_FILTER, EXT_AUTHZ_FILTER } from './filter-names.js'
+import { AUDIT_FILTER, EXT_AUTHZ_FILTER, HEAD_FILTER } from './filter-names.js'
 import { durationOf, type FieldsOf, type FilterServer, packed, typedConfig } from './messages.js'
 
 /** Exceeds the second that a check may wait for a key set's extra fetch (decision 2). */
@@ -74,16 +79,37 @@ export const buildExtAuthzFilter = ({
       ...filterFields(clearRouteCache),
       ...(checksAll && { withRequestBody: { ...BODY_AS_BYTES, allowPartialMessage: true } }),
       transportApiVersion: ApiVersion.V3,
-      services: {
-        case: 'grpcService',
-        value: {
-          targetSpecifier: { case: 'envoyGrpc', value: server },
-          timeout: durationOf(CHECK_TIMEOUT_MS),
-          retryPolicy: RETRIES,
-        },
-      },
+      services: checkedBy(server),
       failureModeAllow: false,
       statPrefix: 'gatehouse',
+    }),
+  })
+
+const checkedBy = (server: FilterServer): FieldsOf<typeof ExtAuthzSchema>['services'] => ({
+  case: 'grpcService',
+  value: {
+    targetSpecifier: { case: 'envoyGrpc', value: server },
+    timeout: durationOf(CHECK_TIMEOUT_MS),
+    retryPolicy: RETRIES,
+  },
+})
+
+/**
+ * The same for the headers of requests whose body is checked too, and off for all others. Envoy holds a body before its
+ * check for as long as the client likes; behind this filter only for a client with a valid token.
+ */
+export const buildHeadFilter = (): HttpFilter =>
+  create(HttpFilterSchema, {
+    name: HEAD_FILTER,
+    disabled: true,
+    configType: typedConfig(ExtAuthzSchema, {
+      transportApiVersion: ApiVersion.V3,
+      services: checkedBy(OWN_SERVER),
+      failureModeAllow: false,
+      statusOnError: { code: StatusCode.ServiceUnavailable },
+      encodeRawHeaders: true,
+      validateMutations: true,
+      statPrefix: 'gatehouse_head',
     }),
   })
 
@@ -132,7 +158,7 @@ const PUBLIC = packed(ExtAuthzPerRouteSchema, { override: { case: 'disabled', va
 
 type AuthzOfRoute = Pick<
   Route,
-  'authz' | 'isAudited' | 'authzBodyBytes' | 'isBodyAudited' | 'removesRelayCookies'
+  'authz' | 'isAudited' | 'authzBodyBytes' | 'checksHead' | 'isBodyAudited' | 'removesRelayCookies'
 >
 
 /** ExtAuthzPerRoute by filter. authz is the key of the AuthzEntry; without it the route is explicitly public. */
@@ -142,8 +168,19 @@ export function buildExtAuthzPerRoute(route: AuthzOfRoute): Record<string, Any> 
   const checked = buildCheckSettings(route.authz, route)
   return route.isAudited === true
     ? { [EXT_AUTHZ_FILTER]: unchecked, [AUDIT_FILTER]: checked }
-    : { [EXT_AUTHZ_FILTER]: checked }
+    : {
+        ...(route.checksHead === true && { [HEAD_FILTER]: buildHeadSettings(route.authz) }),
+        [EXT_AUTHZ_FILTER]: checked,
+      }
 }
+
+const buildHeadSettings = (authz: string): Any =>
+  packed(ExtAuthzPerRouteSchema, {
+    override: {
+      case: 'checkSettings',
+      value: { contextExtensions: { [ROUTE_CONTEXT_KEY]: authz, [HEAD_CONTEXT_KEY]: 'true' } },
+    },
+  })
 
 const buildCookieRemoval = (): Any => buildCheckSettings(RELAY_COOKIES_KEY, {})
 

@@ -24,7 +24,7 @@ import {
   ROUTE_METADATA_KEY,
 } from '../../ir/names.js'
 import type { ProcAttachment } from '../../ir/route.js'
-import { EXT_PROC_FILTER, GUARD_AUDIT_FILTER } from './filter-names.js'
+import { BODY_FILTER, EXT_PROC_FILTER, GUARD_AUDIT_FILTER } from './filter-names.js'
 import { durationOf, type FilterServer, packed, typedConfig } from './messages.js'
 
 /** Exceeds the 10 s that a proxied registration may take. Does not apply in full duplex. */
@@ -129,6 +129,46 @@ export const buildGuardAuditPerRoute = (key: string): Any =>
       case: 'overrides',
       value: {
         processingMode: COPIES,
+        grpcInitialMetadata: [{ key: ROUTE_METADATA_KEY, value: key }],
+      },
+    },
+  })
+
+/**
+ * The same in front of ext_authz, off unless a route enables it: Envoy would hold a body there as long as the client likes,
+ * and those of all clients without a limit.
+ */
+export const buildBodyFilter = (): HttpFilter =>
+  create(HttpFilterSchema, {
+    name: BODY_FILTER,
+    disabled: true,
+    configType: typedConfig(ExternalProcessorSchema, {
+      grpcService: { targetSpecifier: { case: 'envoyGrpc', value: OWN_SERVER } },
+      failureModeAllow: false,
+      statusOnError: { code: StatusCode.ServiceUnavailable },
+      messageTimeout: durationOf(MESSAGE_TIMEOUT_MS),
+      processingMode: OFF,
+      allowContentLengthHeader: true,
+      // The reason of a refusal, for access logs.
+      metadataOptions: { receivingNamespaces: { untyped: [CLAIMS_NAMESPACE] } },
+      statPrefix: 'gatehouse_body',
+    }),
+  })
+
+const WHOLE_REQUESTS = create(ProcessingModeSchema, {
+  ...OFF,
+  requestHeaderMode: HeaderMode.SEND,
+  requestBodyMode: BodyMode.FULL_DUPLEX_STREAMED,
+  requestTrailerMode: HeaderMode.SEND,
+})
+
+/** ExtProcPerRoute of a route whose bodies are held. key: of its UncheckedBodyEntry. */
+export const buildBodyPerRoute = (key: string): Any =>
+  packed(ExtProcPerRouteSchema, {
+    override: {
+      case: 'overrides',
+      value: {
+        processingMode: WHOLE_REQUESTS,
         grpcInitialMetadata: [{ key: ROUTE_METADATA_KEY, value: key }],
       },
     },

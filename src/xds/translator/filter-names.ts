@@ -1,10 +1,16 @@
 // Names of the HTTP filters of every listener. Envoy silently accepts a wrong name in typed_per_filter_config, which
 // would leave the route without its filter; so they are defined only here, and verify-xds.ts checks them.
 
+/** Refuses requests for more than one host. */
+export const ONE_HOST_FILTER = 'gatehouse.one_host'
 /** Adds CORS headers. */
 export const CORS_FILTER = 'envoy.filters.http.cors'
 /** Asks ext_authz before a request passes. */
 export const EXT_AUTHZ_FILTER = 'envoy.filters.http.ext_authz'
+/** Asks ext_authz about the headers alone, on routes whose check needs the body too. */
+export const HEAD_FILTER = 'gatehouse.head'
+/** ext_proc that holds bodies until they are whole, on routes whose check needs them. */
+export const BODY_FILTER = 'gatehouse.body'
 /** ext_authz for routes that are only audited. */
 export const AUDIT_FILTER = 'gatehouse.audit'
 /** ext_proc for copies of traffic, whose answers Envoy ignores. */

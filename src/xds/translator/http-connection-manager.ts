@@ -19,12 +19,13 @@ import type { FilterChain } from '../../ir/ir.js'
 import { buildAccessLog } from './access-log.js'
 import { buildCorsFilter } from './cors.js'
 import { buildEarlyHeaderMutation } from './early-headers.js'
-import { buildAuditFilter, buildExtAuthzFilter } from './ext-authz.js'
-import { buildExtProcFilter, buildGuardAuditFilter } from './ext-proc.js'
+import { buildAuditFilter, buildExtAuthzFilter, buildHeadFilter } from './ext-authz.js'
+import { buildBodyFilter, buildExtProcFilter, buildGuardAuditFilter } from './ext-proc.js'
 import { CONNECTION_MANAGER_FILTER, ROUTER_FILTER } from './filter-names.js'
 import { buildLimitAuditFilter, buildLocalRateLimitFilter } from './local-rate-limit.js'
 import { LOCAL_REPLY_CONFIG } from './local-reply.js'
 import { ADS_SOURCE, durationOf, type FieldsOf, packed, typedConfig } from './messages.js'
+import { buildOneHostFilter } from './one-host.js'
 import { buildTracing } from './tracing.js'
 import type { XdsOptions } from './xds-resources.js'
 
@@ -43,14 +44,19 @@ const buildRouter = (): HttpFilter =>
 
 /**
  * Returns the HTTP filters in order.
- * cors first: it answers preflights before authentication and adds its headers to the other filters' replies.
+ * Requests for more than one host are refused first: no other filter knows which one is meant.
+ * cors next: it answers preflights before authentication and adds its headers to the other filters' replies.
+ * The check of the headers before the body is held, and that before the check which needs it.
  * ext_authz before ext_proc: only authorized requests cost a body, and the claims are available.
  * The rate limit between them: ext_authz supplies its keys, so requests without a valid token use up nobody's limit,
  * and a limited request costs no body and no webhook.
  * Copies for audits last: webhooks in force have let the prompt pass, and the reply is as the LLM sent it.
  */
 const httpFilters = (): HttpFilter[] => [
+  buildOneHostFilter(),
   buildCorsFilter(),
+  buildHeadFilter(),
+  buildBodyFilter(),
   buildExtAuthzFilter(),
   buildAuditFilter(),
   buildLocalRateLimitFilter(),

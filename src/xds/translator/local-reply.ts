@@ -28,6 +28,7 @@ import {
 import { UNRESOLVED_CLUSTER } from '../../ir/names.js'
 import type { RefuseAction } from '../../ir/route.js'
 import { type FieldsOf, inlineString, typedConfig } from './messages.js'
+import { HAS_SEVERAL_HOSTS } from './one-host.js'
 
 /**
  * Marks the share of a route's traffic whose backendRef does not resolve: a weighted cluster can only fail with 503,
@@ -160,9 +161,17 @@ const UNRESOLVED_MAPPER = create(ResponseMapperSchema, {
   body: inlineString('the backend of this route does not exist\n'),
 })
 
+/** Maps what one-host.ts refuses. */
+const SEVERAL_HOSTS_MAPPER = create(ResponseMapperSchema, {
+  filter: headerFilter(HAS_SEVERAL_HOSTS),
+  statusCode: 400,
+  body: inlineString('a request names one host\n'),
+})
+
 /** The mappers of Envoy's own replies. */
 export const LOCAL_REPLY_CONFIG = create(LocalReplyConfigSchema, {
   mappers: [
+    SEVERAL_HOSTS_MAPPER,
     UNRESOLVED_MAPPER,
     refusalMapper(500),
     refusalMapper(503),

@@ -12,8 +12,9 @@ import { ANSWERED_CLUSTER } from '../../ir/names.js'
 import type { Route } from '../../ir/route.js'
 import { buildCorsPolicy, CORS_RESPONSE_HEADERS, corsHeaders } from './cors.js'
 import { buildExtAuthzPerRoute } from './ext-authz.js'
-import { buildExtProcPerRoute, buildGuardAuditPerRoute } from './ext-proc.js'
+import { buildBodyPerRoute, buildExtProcPerRoute, buildGuardAuditPerRoute } from './ext-proc.js'
 import {
+  BODY_FILTER,
   CORS_FILTER,
   EXT_PROC_FILTER,
   GUARD_AUDIT_FILTER,
@@ -60,6 +61,9 @@ const isRedirect = ({ action }: Route): boolean => action.type === 'redirect'
 
 const perFilterConfig = (route: Route): Record<string, Any> => ({
   ...(route.cors && !isRedirect(route) && { [CORS_FILTER]: buildCorsPolicy(route.cors) }),
+  ...(route.uncheckedBody !== undefined && {
+    [BODY_FILTER]: buildBodyPerRoute(route.uncheckedBody),
+  }),
   ...buildExtAuthzPerRoute(route),
   ...(route.limits && { [LOCAL_RATE_LIMIT_FILTER]: buildLocalRateLimit(route.limits) }),
   ...(route.limitsAudit && { [LIMIT_AUDIT_FILTER]: buildLimitAudit(route.limitsAudit) }),
