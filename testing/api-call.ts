@@ -43,12 +43,19 @@ export const callApi = ({ server, token, method, path, body }: Call): Promise<An
       response.on('end', () => {
         const { statusCode = 0 } = response
         if (statusCode < 200 || statusCode > 299) reject(new ApiError(statusCode, messageOf(text)))
-        else resolve((text.startsWith('{') ? JSON.parse(text) : {}) as AnyObject)
+        else resolve(answerOf(path, text))
       })
     })
     call.on('error', reject)
     call.end(body === undefined ? undefined : JSON.stringify(body))
   })
+
+/** The answer of a watch has its events as items. */
+function answerOf(path: string, text: string): AnyObject {
+  if (!path.includes('watch=1')) return (text.startsWith('{') ? JSON.parse(text) : {}) as AnyObject
+  const lines = text.split('\n').filter((line) => line !== '')
+  return { items: lines.map((line) => JSON.parse(line) as unknown) } as object as AnyObject
+}
 
 /**
  * Retries on a conflict (409).
@@ -78,6 +85,7 @@ const PLURALS: Readonly<Record<string, string>> = {
   EnvoyProxy: 'envoyproxies',
   SecurityPolicy: 'securitypolicies',
   EnvoyExtensionPolicy: 'envoyextensionpolicies',
+  EnvoyPatchPolicy: 'envoypatchpolicies',
   ClientTrafficPolicy: 'clienttrafficpolicies',
   BackendTrafficPolicy: 'backendtrafficpolicies',
   ValidatingAdmissionPolicy: 'validatingadmissionpolicies',
