@@ -25,6 +25,7 @@ const ISSUER = 'https://idp.example'
 
 interface Manifest {
   readonly kind: string
+  readonly spec: Record<string, unknown>
   readonly metadata: { readonly name: string }
 }
 
@@ -46,6 +47,10 @@ const COMPLETION = JSON.stringify({
   model: 'sample',
   choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
 })
+
+const answerHi: Parameters<Backend['answer']>[0] = (_request, response) => {
+  response.writeHead(200, { 'content-type': 'application/json' }).end(COMPLETION)
+}
 
 const routes = [
   route('api', '/api', 'api'),
@@ -83,9 +88,7 @@ beforeAll(async () => {
     startEnvoyGateway(),
   ])
   idp.serve('/jwks', keySet(key))
-  api.answer((_request, response) => {
-    response.writeHead(200, { 'content-type': 'application/json' }).end(COMPLETION)
-  })
+  api.answer(answerHi)
   gatehouse = await startGatehouse({
     command: 'serve',
     resources: [
@@ -156,6 +159,28 @@ test('requests pass, and no backend sees the marks', async () => {
   expect(names.filter((name) => name.startsWith('x-gatehouse'))).toEqual([])
 })
 
+test('a reply that a webhook rejects does not reach the client, streamed or not', async () => {
+  const secret = COMPLETION.replace('"Hi"', '"It is swordfish."')
+  const event = { ...(JSON.parse(COMPLETION) as object), object: 'chat.completion.chunk' }
+  const choice = { index: 0, delta: { role: 'assistant', content: 'It is swordfish.' } }
+  const streamed = `data: ${JSON.stringify({ ...event, choices: [choice] })}\n\ndata: [DONE]\n\n`
+  for (const [type, body, status] of [
+    ['application/json', secret, 403],
+    // Its headers have been sent.
+    ['text/event-stream', streamed, 200],
+  ] as const) {
+    api.answer((_request, response) => {
+      response.writeHead(200, { 'content-type': type }).end(body)
+    })
+    api.requests.length = 0
+    const answer = await chat('/both')
+    expect([answer.status, answer.body]).toEqual([status, expect.stringContaining('Blocked')])
+    expect(answer.body).not.toContain('swordfish')
+    expect(api.requests).toHaveLength(1)
+  }
+  api.answer(answerHi)
+})
+
 test.each(['x-gatehouse-passed', 'x-gatehouse-seen'])(
   'a guessed mark (%s) is 401',
   async (name) => {
@@ -196,7 +221,68 @@ describe('what opens other routes', () => {
     backendRefs: [{ group: 'gateway.envoyproxy.io', kind: 'Backend', name: 'gatehouse' }],
   }
 
+  /** With another spec of one object. */
+  const changed = (
+    kind: string,
+    name: string,
+    change: (spec: Record<string, unknown>) => object,
+  ): readonly object[] =>
+    manifests.map((one) =>
+      one.kind === kind && one.metadata.name === name ? { ...one, spec: change(one.spec) } : one,
+    )
+  const misspeltRule = (kind: string, name: string): readonly object[] =>
+    changed(kind, name, ({ targetRefs, ...rest }) => ({
+      ...rest,
+      targetRefs: (targetRefs as readonly object[]).map((each) => ({
+        ...each,
+        sectionName: 'misspelt',
+      })),
+    }))
+  /** With other members of the ext_proc filter of a guarded route. */
+  const filtered = (more: object): readonly object[] =>
+    changed('EnvoyExtensionPolicy', 'gatehouse-llm', ({ extProc, ...rest }) => ({
+      ...rest,
+      extProc: (extProc as readonly object[]).map((each) => ({ ...each, ...more })),
+    }))
+  const attributes = ['xds.route_name']
+
   const rows: [string, () => readonly object[], string][] = [
+    [
+      'a SecurityPolicy that names no rule',
+      () => misspeltRule('SecurityPolicy', 'gatehouse-api'),
+      '/api',
+    ],
+    [
+      'an EnvoyExtensionPolicy that names no rule',
+      () => misspeltRule('EnvoyExtensionPolicy', 'gatehouse-llm'),
+      '/v1/chat/completions',
+    ],
+    [
+      'one that forgives errors and buffers bodies',
+      () =>
+        filtered({
+          failOpen: true,
+          statusOnError: undefined,
+          processingMode: {
+            request: { body: 'Buffered', attributes },
+            response: { body: 'Buffered', attributes },
+          },
+        }),
+      '/v1/chat/completions',
+    ],
+    [
+      'one that does not send replies',
+      () => filtered({ processingMode: { request: { body: 'FullDuplexStreamed', attributes } } }),
+      '/v1/chat/completions',
+    ],
+    [
+      'one that sends replies without their bodies',
+      () =>
+        filtered({
+          processingMode: { request: { body: 'FullDuplexStreamed', attributes }, response: {} },
+        }),
+      '/v1/chat/completions',
+    ],
     ['a SecurityPolicy that is deleted', () => without('SecurityPolicy', 'gatehouse-api'), '/api'],
     ['one that names no route', () => misspelt('SecurityPolicy', 'gatehouse-api'), '/api'],
     [

@@ -115,7 +115,7 @@ const configuration = (work: string, resource: object): object => ({
   },
   logging: { level: { default: 'info' } },
   envoyProxy: { provider: { type: 'Host', host: { envoyVersion: ENVOY_VERSION } } },
-  extensionApis: { enableBackend: true },
+  extensionApis: { enableBackend: true, enableEnvoyPatchPolicy: true },
 })
 
 /** It ends its Envoy when it is told to end. */
