@@ -166,16 +166,13 @@ function makeEnvoy({ options }, envoy, say) {
 
 /**
  * Builds a target of the Dockerfile.
- * @param bases what baseImages returned.
+ * @param args the build arguments, by name.
  */
-export function buildImage(engine, bases, { target, image }, say) {
+export function buildImage(engine, { target, image, args }, say) {
   say(`building the image ${image}`)
-  const args = [
-    ...['build', '--quiet', '--target', target, '--tag', image],
-    ...['--build-arg', `NODE_IMAGE=${bases.node}`, '--build-arg', `RUNTIME_IMAGE=${bases.runtime}`],
-    root,
-  ]
-  attempt('docker', args, {
+  const flags = Object.entries(args).flatMap(([name, value]) => ['--build-arg', `${name}=${value}`])
+  const all = ['build', '--quiet', '--target', target, '--tag', image, ...flags, root]
+  attempt('docker', all, {
     ...dockerOf(engine).options,
     trouble: `the image ${image} could not be built`,
   })

@@ -87,7 +87,8 @@ async function saveImages(folder) {
   try {
     const { findEnvoy } = await import('../dist/envoy/find-envoy.js')
     const bases = baseImages(engine, await findEnvoy({ onNote: say }), say)
-    buildImage(engine, bases, { target: 'gatehouse', image: 'gatehouse' }, say)
+    const args = { NODE_IMAGE: bases.node, RUNTIME_IMAGE: bases.runtime }
+    buildImage(engine, { target: 'gatehouse', image: 'gatehouse', args }, say)
     const { options } = dockerOf(engine)
     const docker = (...args) =>
       execFileSync('docker', args, { ...options, stdio: ['ignore', 'ignore', 2] })

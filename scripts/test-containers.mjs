@@ -1,5 +1,5 @@
-// npm run test:containers: builds both images of the Dockerfile, then runs test/containers with a real container
-// engine. Arguments are passed to vitest, e.g. `npm run test:containers -- image`.
+// npm run test:containers: builds both targets of the Dockerfile with one base, and the sidecar on a base without Node as
+// it is published, then runs test/containers with a real container engine. Arguments are passed to vitest, e.g. `npm run test:containers -- image`.
 
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
@@ -15,12 +15,20 @@ await runScript(async () => {
   const engine = await startEngine(say)
   try {
     const bases = baseImages(engine, await envoy(), say)
-    buildImage(engine, bases, { target: 'parties', image: 'gatehouse-parties' }, say)
-    buildImage(engine, bases, { target: 'gatehouse', image: 'gatehouse' }, say)
-    const env = { ...process.env, ...engine.env, GATEHOUSE_TEST_COMPOSE: findCompose(say) }
+    const args = { NODE_IMAGE: bases.node }
+    buildImage(engine, { target: 'parties', image: 'gatehouse-parties', args }, say)
+    buildImage(engine, { target: 'gatehouse', image: 'gatehouse', args }, say)
+    const bare = { ...args, RUNTIME_IMAGE: bases.runtime }
+    buildImage(engine, { target: 'gatehouse', image: 'gatehouse-bare', args: bare }, say)
+    const env = {
+      ...process.env,
+      ...engine.env,
+      GATEHOUSE_TEST_COMPOSE: findCompose(say),
+      GATEHOUSE_TEST_NODE_IMAGE: bases.node,
+    }
     const vitest = join(root, 'node_modules/vitest/vitest.mjs')
-    const args = [vitest, 'run', '--project', 'containers', ...process.argv.slice(2)]
-    return spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit', env }).status ?? 1
+    const run = [vitest, 'run', '--project', 'containers', ...process.argv.slice(2)]
+    return spawnSync(process.execPath, run, { cwd: root, stdio: 'inherit', env }).status ?? 1
   } finally {
     engine.stop()
   }

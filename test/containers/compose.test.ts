@@ -60,5 +60,17 @@ describe.each(['docker-compose.yml', 'config/compose/beside-an-existing-envoy.ya
     test('closes when Gatehouse is gone', async () => {
       expect((await fetch(`${GATEWAY}/mcp`)).status).toBe(503)
     })
+
+    test('every service ends by itself on a stop signal', () => {
+      const ended = stack.services().map((service) => [service, stack.stop(service)])
+      expect(Object.fromEntries(ended)).toEqual({
+        envoy: 0,
+        gatehouse: 0,
+        'guardrail-webhook': 0,
+        'identity-provider': 0,
+        llm: 0,
+        'mcp-server': 0,
+      })
+    })
   },
 )

@@ -6,9 +6,14 @@ import { join, resolve } from 'node:path'
 const ROOT = resolve(import.meta.dirname, '../../..')
 
 export interface ComposeStack {
+  /** Names of the services, those that others need last. */
+  services(): readonly string[]
   /** Output of a service, both streams. */
   logs(service: string): string
-  /** Sends SIGTERM to a service and waits for it, as `docker compose stop` does. Its exit code. */
+  /**
+   * Sends SIGTERM to a service and waits for it, as `docker compose stop` does. Its exit code: 137 if it had to be killed
+   * after its grace time.
+   */
   stop(service: string): number
   /** Ends everything and removes what it made. */
   down(): void
@@ -24,6 +29,7 @@ export function composeUp(file: string): ComposeStack {
       stdio: ['ignore', 'pipe', 'pipe'],
     })
   const stack: ComposeStack = {
+    services: () => compose('config', '--services').trim().split('\n').toReversed(),
     logs: (service) => compose('logs', '--no-color', '--no-log-prefix', service),
     stop(service) {
       compose('stop', service)
