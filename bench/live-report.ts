@@ -75,7 +75,30 @@ const HEADS = [
   'memory',
 ]
 
-const liveTable = (rows: readonly LiveRow[]): string =>
+const liveTable = (rows: readonly LiveRow[]): string => `${figures(rows)}\n\n${goals(rows)}`
+
+/** The numbers of routes whose costs are compared. */
+const [FEW, MANY] = [1_000, 10_000]
+const GOALS = { ready: 6_000, wire: 100, growth: 1.5 }
+
+/** Compares the largest number of routes with what is demanded of it. */
+function goals(rows: readonly LiveRow[]): string {
+  const few = rows.find(({ count }) => count === FEW)
+  const many = rows.find(({ count }) => count === MANY)
+  if (few === undefined || many === undefined) return ''
+  const against = (measured: string, most: string, holds: boolean): string =>
+    `${measured} (must: ${most}${holds ? '' : ', missed'})`
+  const growth = (of: 'route' | 'policy'): string => {
+    const times = many[of].cpu / few[of].cpu
+    return against(`${times.toFixed(2)} times`, String(GOALS.growth), times <= GOALS.growth)
+  }
+  const { ready, route } = many
+  return `With ${MANY.toLocaleString('en')} routes: ready after ${against(ms(ready), ms(GOALS.ready), ready < GOALS.ready)}, a route on the
+wire after ${against(ms(route.wire), ms(GOALS.wire), route.wire < GOALS.wire)}. The CPU of a change, to that with ${FEW.toLocaleString('en')}:
+of a route ${growth('route')}, of a policy ${growth('policy')}.`
+}
+
+const figures = (rows: readonly LiveRow[]): string =>
   table(
     HEADS,
     rows.map(({ count, ready, route, policy, memory }) => [

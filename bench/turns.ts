@@ -1,5 +1,5 @@
-// npm run bench:turns: measures how long Gatehouse blocks waiting checks at startup, on a change, and while a hundred
-// Envoys connect. Writes its section of docs/performance.md.
+// npm run bench:turns: measures how long Gatehouse blocks waiting checks at startup, on a change, while a hundred Envoys
+// connect, and by single requests. Writes its section of docs/performance.md.
 
 import { once } from 'node:events'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
@@ -14,6 +14,7 @@ import { hostOfItsOwn, objectsOf, policyOf, routeOf } from './many-objects.js'
 import { gatewayAt } from './objects.js'
 import { type Party, root, stop, untilHolds } from './processes.js'
 import { publicationsIn } from './publications.js'
+import { measureRequests } from './request-turns.js'
 import { writeSections } from './sections.js'
 import { machine, table } from './table.js'
 import { writeFiles } from './written-files.js'
@@ -37,12 +38,20 @@ const objects = [...Array(ROUTES).keys()].flatMap((index) => objectsOf(index, ho
 const { put } = await writeFiles(resources, [...objects, gatewayAt(18_080)], PER_FILE)
 const gatehouse = await serveFiles(resources, grpc, ['--import', PROBE])
 const publications = publicationsIn(gatehouse.log)
+let ofConfiguration: readonly Stretch[] = []
 try {
-  await writeSections(report(await measure(gatehouse)))
+  ofConfiguration = await measure(gatehouse)
 } finally {
   await stop([gatehouse])
   await rm(folder, { recursive: true })
 }
+
+const ofRequests: Stretch[] = []
+await measureRequests(PROBE, async (party, what) => {
+  const stretch = await longestOf(party, what)
+  if (what !== '') ofRequests.push(stretch)
+})
+await writeSections(report(ofConfiguration, ofRequests))
 
 interface Stretch {
   readonly what: string
@@ -51,16 +60,9 @@ interface Stretch {
 }
 
 async function measure(party: Party): Promise<readonly Stretch[]> {
-  const lines = createInterface({ input: party.child.stdout ?? process.stdin })
   const stretches: Stretch[] = []
-  const note = async (what: string): Promise<void> => {
-    const said = once(lines, 'line')
-    party.child.kill('SIGUSR2')
-    const [line] = (await said) as [string]
-    const longest = Number(line.split(' ')[1])
-    say(`${what}: ${String(longest)} ms`)
-    stretches.push({ what, longest })
-  }
+  const note = async (what: string): Promise<void> =>
+    void stretches.push(await longestOf(party, what))
   await note('the start')
   await changeSome((index, version) => policyOf(index, `GET${version}`))
   await note('a change of a policy, no Envoy connected')
@@ -90,6 +92,20 @@ async function measure(party: Party): Promise<readonly Stretch[]> {
   return stretches
 }
 
+/** Asks the probe for the longest stretch since it was asked last. */
+async function longestOf({ child }: Party, what: string): Promise<Stretch> {
+  if (child.stdout === null) throw new Error('its output cannot be read')
+  const lines = createInterface({ input: child.stdout })
+  child.kill('SIGUSR2')
+  for await (const line of lines)
+    if (line.startsWith('longest ')) {
+      const longest = Number(line.split(' ')[1])
+      if (what !== '') say(`${what}: ${String(longest)} ms`)
+      return { what, longest }
+    }
+  throw new Error('the probe does not answer')
+}
+
 async function changeSome(
   objectOf: (index: number, version: string) => object,
   taken: () => Promise<void> = () => Promise.resolve(),
@@ -108,7 +124,12 @@ function untilAllHave(envoys: readonly LightEnvoy[], hosts: number): Promise<voi
   return untilHolds(() => Promise.resolve(envoys.every(haveAll)), PATIENCE_MS, what)
 }
 
-function report(stretches: readonly Stretch[]): string {
+function tableOf(stretches: readonly Stretch[]): string {
+  const rows = stretches.map(({ what, longest }) => [what, `${longest.toFixed(1)} ms`])
+  return table(['while', 'longest stretch'], rows)
+}
+
+function report(ofConfiguration: readonly Stretch[], ofRequests: readonly Stretch[]): string {
   return `## How long checks may have to wait
 
 \`npm run bench:turns\` wrote this section: \`gatehouse serve\` with ${ROUTES.toLocaleString('en')} routes, each with a host, a backend
@@ -116,10 +137,11 @@ and a policy of its own, in as many files of one folder; ${String(ENVOYS)} clien
 longest time that the main thread worked without yielding, in CPU time, measured from when the first server listens.
 Full collections by V8 count.
 
-${table(
-  ['while', 'longest stretch'],
-  stretches.map(({ what, longest }) => [what, `${longest.toFixed(1)} ms`]),
-)}
+${tableOf(ofConfiguration)}
+
+The same for requests through \`gatehouse run\` and a real Envoy, eight of each kind one after the other, and then eight at once:
+
+${tableOf(ofRequests)}
 
 ${machine()}
 `
