@@ -77,8 +77,11 @@ class RunningWorker implements Worker {
     const { post, logger } = deps
     const counters = openCounters(COUNTERS_FD, worker, workers)
     const now = (): number => Date.now()
-    const heldBytes = createHeldBytes(start.heldBytes, counters.heldBytes, () =>
-      this.#metrics.budgetReached('held-bytes'),
+    const heldBytes = createHeldBytes(
+      start.heldBytes,
+      counters.heldBytes,
+      () => this.#metrics.budgetReached('held-bytes'),
+      counters.anonymous,
     )
     this.#deps = deps
     this.#metrics = createMetrics(() => heldBytes.held())

@@ -221,7 +221,10 @@ function createProcessor(
       return probed(createMcpGuardProcessor(entry, stream, guardDeps))
     case 'unchecked-body':
       return createUncheckedBody(entry, stream, {
-        heldBytes: guardDeps.heldBytes,
+        heldBytes:
+          entry.isAnonymous === true
+            ? guardDeps.heldBytes.forAnonymous(entry.maxBodyBytes)
+            : guardDeps.heldBytes,
         bodyTimeoutMs: guardDeps.bodyTimeoutMs,
         onRefused: (refused) => logRefusedBody(guardDeps, entry, refused),
       })

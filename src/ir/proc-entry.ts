@@ -27,6 +27,8 @@ export interface UncheckedBodyEntry extends ForGateways {
   readonly route: string
   /** The policy whose tokens are required; absent: the route has none. */
   readonly policy?: PolicySource
+  /** Whether no token is required, so that anybody may send a body. */
+  readonly isAnonymous?: true
   readonly maxBodyBytes: number
 }
 

@@ -9,10 +9,11 @@ import { errorText } from '../errors.js'
 import type { Tally } from '../extproc/stream/tally.js'
 
 const ROWS = 4096
-/** The rows of held bytes and of unfinished messages; the others count named things, by the hash of the name. */
+/** The rows of held bytes, of unfinished messages and of bodies of anonymous clients; the others count named things, by the hash of the name. */
 const HELD_ROW = 0
 const MESSAGES_ROW = 1
-const FIRST_NAMED_ROW = 2
+const ANONYMOUS_ROW = 2
+const FIRST_NAMED_ROW = 3
 const CELL = 8
 
 /** File descriptor of the file in a worker. */
@@ -82,6 +83,8 @@ export interface SharedCounters {
   readonly heldBytes: Tally
   /** Bytes of gRPC messages that have not arrived whole. */
   readonly messages: Tally
+  /** The part of held bytes that bodies of anonymous clients have. */
+  readonly anonymous: Tally
   /** Returns the tally of a name. Names with colliding hashes share one: each gets less than its limit, never more. */
   named(name: string): Tally
 }
@@ -116,6 +119,7 @@ export function openCounters(fd: number, worker: number, workers: number): Share
   return {
     heldBytes: tally(HELD_ROW),
     messages: tally(MESSAGES_ROW),
+    anonymous: tally(ANONYMOUS_ROW),
     named: (name) => {
       const hashed = hash('sha256', name, 'buffer').readUInt32LE(0)
       return tally(FIRST_NAMED_ROW + (hashed % (ROWS - FIRST_NAMED_ROW)))

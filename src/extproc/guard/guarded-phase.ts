@@ -27,6 +27,8 @@ export interface PhaseEvents {
 export interface PhaseLimits {
   readonly maxBodyBytes: number
   readonly heldBytes: HeldBytes
+  /** Whether nothing is made of a complete body, so that it needs no room beside its bytes. */
+  readonly isOnlyHeld?: true
 }
 
 /** One phase of a guarded exchange. */
@@ -55,10 +57,10 @@ class OrderedPhase implements GuardedPhase {
   constructor(
     private readonly phase: Phase,
     private readonly stream: ProcessorStream,
-    { maxBodyBytes, heldBytes }: PhaseLimits,
+    private readonly limits: PhaseLimits,
     private readonly events: PhaseEvents,
   ) {
-    this.held = createHeldBody(maxBodyBytes, heldBytes.open())
+    this.held = createHeldBody(limits.maxBodyBytes, limits.heldBytes.open())
   }
 
   become(next: State): void {
@@ -99,7 +101,8 @@ class OrderedPhase implements GuardedPhase {
   }
 
   private complete(hasTrailers: boolean): Promise<void> | void {
-    return this.held.prepare() ? this.events.complete(this.held, hasTrailers) : this.events.busy()
+    const hasRoom = this.limits.isOnlyHeld === true || this.held.prepare()
+    return hasRoom ? this.events.complete(this.held, hasTrailers) : this.events.busy()
   }
 
   private unexpected(part: string): UnexpectedMessage {

@@ -14,6 +14,8 @@ export interface HeldBody {
   prepare(): boolean
   /** Returns the whole body, once. It counts as held until drop() is called. */
   take(): Uint8Array
+  /** Returns the body like take(), in few parts; none: it is empty. */
+  takeParts(): readonly Uint8Array[]
   /** Drops the body and releases its bytes. */
   drop(): void
 }
@@ -51,6 +53,10 @@ class Held implements HeldBody {
 
   take(): Uint8Array {
     return joined(this.bytes.take())
+  }
+
+  takeParts(): readonly Uint8Array[] {
+    return this.bytes.take()
   }
 
   drop(): void {

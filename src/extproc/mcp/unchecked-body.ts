@@ -2,6 +2,7 @@
 // budget of all bodies, which Envoy has not.
 
 import type { UncheckedBodyEntry } from '../../ir/proc-entry.js'
+import { nextTurn } from '../../turns.js'
 import { createGuardedPhase } from '../guard/guarded-phase.js'
 import type { HeldBody } from '../guard/held-body.js'
 import { expectFullDuplex } from '../stream/full-duplex.js'
@@ -36,6 +37,9 @@ const REFUSED = {
   ),
 } satisfies Readonly<Record<string, Reply>>
 
+/** Bytes of bodies in one turn of the event loop: less than a millisecond. */
+const AT_ONCE = 256 * 1024
+
 /** A body that is not passed on. */
 export interface RefusedBody {
   readonly reason: keyof typeof REFUSED
@@ -64,20 +68,15 @@ export function createUncheckedBody(
     deps.onRefused({ reason, status: reply.status, headers })
     stream.send(immediateResponse(withRequestId(reply, loggedRequest(headers).headers)))
   }
-  const complete = (held: HeldBody, hasTrailers: boolean): Promise<void> => {
+  const complete = async (held: HeldBody, hasTrailers: boolean): Promise<void> => {
     clearTimeout(timer)
-    const body = held.take()
+    await passOn(stream, held, hasTrailers)
     phase.become('done')
-    const length = { 'content-length': String(body.length) }
-    sendHeaders(stream.send, 'request', hasTrailers ? {} : { set: length })
-    sendBody(stream.send, 'request', body, !hasTrailers)
-    if (hasTrailers) sendTrailers(stream.send, 'request')
-    return Promise.resolve()
   }
   const phase = createGuardedPhase(
     'request',
     stream,
-    { maxBodyBytes, heldBytes: deps.heldBytes },
+    { maxBodyBytes, heldBytes: deps.heldBytes, isOnlyHeld: true },
     {
       tooLarge: () => refuse('body-too-large'),
       busy: () => refuse('too-many-bodies'),
@@ -107,5 +106,36 @@ export function createUncheckedBody(
     responseBody: unexpected,
     responseTrailers: unexpected,
     isDone: () => phase.state === 'done' || phase.state === 'refused',
+  }
+}
+
+/** Sends the headers of a request and its body. It takes several turns if the body is long, and stops when the stream ends. */
+async function passOn(stream: ProcessorStream, held: HeldBody, hasTrailers: boolean) {
+  const { send, signal } = stream
+  const { size } = held
+  if (size > AT_ONCE) await nextTurn()
+  if (signal.aborted) return
+  sendHeaders(send, 'request', hasTrailers ? {} : { set: { 'content-length': String(size) } })
+  await sendParts(stream, held.takeParts(), !hasTrailers)
+  if (hasTrailers && !signal.aborted) sendTrailers(send, 'request')
+}
+
+const NOTHING = new Uint8Array(0)
+
+async function sendParts(
+  { send, signal }: ProcessorStream,
+  parts: readonly Uint8Array[],
+  isLast: boolean,
+): Promise<void> {
+  if (parts.length === 0) return sendBody(send, 'request', NOTHING, isLast)
+  let sent = 0
+  for (const [index, part] of parts.entries()) {
+    if (sent > 0 && sent + part.length > AT_ONCE) {
+      await nextTurn()
+      sent = 0
+    }
+    if (signal.aborted) return
+    sendBody(send, 'request', part, isLast && index === parts.length - 1)
+    sent += part.length
   }
 }

@@ -11,6 +11,11 @@ export interface HeldBytes {
   open(): Hold
   /** Returns the same budget for audits, which leave the second half of it to everything else. */
   readonly forAudits: () => HeldBytes
+  /**
+   * Returns a quarter of the budget, which clients of which nothing is known share. least: the size of one of their bodies,
+   * which the quarter never is below.
+   */
+  readonly forAnonymous: (least: number) => HeldBytes
 }
 
 /** The account of one body. */
@@ -27,17 +32,20 @@ export interface Hold {
 export const BUSY = 'all bodies together hold as much as they may'
 
 /**
- * tally: shared by several processes if the budget is for all of them. onFull: called for each refusal, except those of
- * audits.
+ * tally, anonymous: shared by several processes if the budget is for all of them. onFull: called for each refusal, except
+ * those of audits.
  */
 export function createHeldBytes(
   budget: number,
   tally = createTally(),
   onFull = (): void => undefined,
+  anonymous = createTally(),
 ): HeldBytes {
-  return {
+  const all: HeldBytes = {
     held: () => tally.own(),
     forAudits: () => createHeldBytes(budget / 2, tally),
+    forAnonymous: (least) =>
+      within(all, createHeldBytes(Math.max(budget / 4, least), anonymous, onFull)),
     open: () => {
       let own = 0
       const add = (bytes: number): boolean => {
@@ -58,4 +66,32 @@ export function createHeldBytes(
       }
     },
   }
+  return all
 }
+
+/** Returns a part of a budget: what it holds counts in both. */
+const within = (all: HeldBytes, part: HeldBytes): HeldBytes => ({
+  ...all,
+  open: () => {
+    const [own, shared] = [part.open(), all.open()]
+    let held = 0
+    const add = (bytes: number): boolean => {
+      if (!own.add(bytes)) return false
+      if (!shared.add(bytes)) {
+        own.add(-bytes)
+        return false
+      }
+      held += bytes
+      return true
+    }
+    return {
+      add,
+      become: (bytes) => add(bytes - held),
+      release: () => {
+        own.release()
+        shared.release()
+        held = 0
+      },
+    }
+  },
+})

@@ -21,6 +21,7 @@ import type { TranslatedPolicy } from '../policies/policies.js'
 import { keyOf } from '../world/world.js'
 import type { OrderedRoute } from './route-order.js'
 import { keyOfRule, type RuleInput } from './rule-routes.js'
+import { requiresToken } from './unchecked-bodies.js'
 import { mcpPathsOf } from './well-known-routes.js'
 
 /** Returns no entry if no route of the rule asks ext_authz. */
@@ -154,6 +155,7 @@ const bodyEntry = (input: RuleInput): readonly UncheckedBodyEntry[] => [
     key: uncheckedBodyKey(keyOfRule(input)),
     route: keyOf(input.route),
     ...policyOf(input),
+    ...(requiresToken(input.attachment) ? {} : { isAnonymous: true }),
     maxBodyBytes: input.mcpBodyBytes,
   },
 ]

@@ -1,5 +1,6 @@
 // The processor that holds the body of an MCP message until it is whole: any chunking, its limits, and streams that end.
 
+import { setImmediate as immediate } from 'node:timers/promises'
 import { fromBinary } from '@bufbuild/protobuf'
 import { describe, expect, test } from 'vitest'
 import { OwnEnding } from '../../../src/ending.js'
@@ -10,6 +11,7 @@ import { ProcessingResponseSchema } from '../../../src/grpc/generated/envoy/serv
 import { eventually } from '../../../testing/eventually.js'
 
 const MAX = 200_000
+const LONG = 1_048_576
 const FULL_DUPLEX = { requestBodyMode: 4, responseBodyMode: 0 }
 const POST = new Map([
   [':method', ['POST']],
@@ -30,7 +32,7 @@ interface Played {
   readonly end: () => void
 }
 
-function play(changes: Partial<Deps> = {}): Played {
+function play(changes: Partial<Deps> = {}, maxBodyBytes = MAX): Played {
   const signal = new OwnEnding()
   const kinds: string[] = []
   const lines: object[] = []
@@ -45,7 +47,7 @@ function play(changes: Partial<Deps> = {}): Played {
     if (mutation?.case === 'streamedResponse') body += Buffer.from(mutation.value.body).toString()
   }
   const processor = createUncheckedBody(
-    { maxBodyBytes: MAX },
+    { maxBodyBytes },
     { send, signal },
     {
       heldBytes: createHeldBytes(1_000_000),
@@ -77,7 +79,7 @@ describe('a body', () => {
     expect([played.kinds, heldBytes.held()]).toEqual([[], 140_000])
     expect(played.processor.isDone()).toBe(false)
     await played.processor.requestBody(part('c', true))
-    expect(played.kinds).toEqual(['requestHeaders', ...Array<string>(3).fill('requestBody')])
+    expect(played.kinds).toEqual(['requestHeaders', ...Array<string>(5).fill('requestBody')])
     expect(played.body()).toBe('a'.repeat(70_000) + 'b'.repeat(70_000) + 'c')
     expect([played.processor.isDone(), heldBytes.held()]).toEqual([true, 0])
   })
@@ -88,6 +90,24 @@ describe('a body', () => {
     await played.processor.requestBody(part('x'))
     await played.processor.requestTrailers()
     expect(played.kinds).toEqual(['requestHeaders', 'requestBody', 'requestTrailers'])
+  })
+
+  test('that is long takes turns with others, and ends when its client leaves', async () => {
+    const heldBytes = createHeldBytes(10_000_000)
+    const [first, second] = [play({ heldBytes }, LONG), play({ heldBytes }, LONG)]
+    for (const played of [first, second]) {
+      await begin(played)
+      for (let index = 0; index < 15; index += 1)
+        await played.processor.requestBody(part('x'.repeat(65_536)))
+    }
+    const sent = [first, second].map(async ({ processor }) => processor.requestBody(part('', true)))
+    expect([first.kinds, second.kinds]).toEqual([[], []])
+    while (second.kinds.length === 0) await immediate()
+    second.end()
+    await Promise.all(sent)
+    expect(first.body()).toHaveLength(15 * 65_536)
+    expect(second.kinds.length).toBeLessThan(15)
+    expect(heldBytes.held()).toBe(0)
   })
 
   test('that there is not: the headers go on at once', async () => {
@@ -127,6 +147,13 @@ test('a client that leaves: what it held is given back, and nothing is sent', as
   await played.processor.requestBody(part('x'))
   played.end()
   expect([heldBytes.held(), played.kinds]).toEqual([0, []])
+})
+
+test('it needs no room beside its bytes', async () => {
+  const played = play({ heldBytes: createHeldBytes(100) })
+  await begin(played)
+  await played.processor.requestBody(part('x'.repeat(100), true))
+  expect([played.status(), played.body()]).toEqual([0, 'x'.repeat(100)])
 })
 
 test('any other mode or order is refused by an error', () => {
