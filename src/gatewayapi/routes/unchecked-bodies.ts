@@ -6,10 +6,15 @@ import type { Attachment } from '../policies/attachments.js'
 
 /** Returns the fields of a route; key: of its rule. */
 export function uncheckedBodyOf(
-  { readsMcp, jwt }: Attachment,
+  attachment: Attachment,
   key: string,
 ): Pick<Route, 'checksHead' | 'uncheckedBody'> {
-  if (!readsMcp) return {}
-  const uncheckedBody = uncheckedBodyKey(key)
-  return jwt?.jwt?.jwt.mode === 'Strict' ? { checksHead: true, uncheckedBody } : { uncheckedBody }
+  const checksHead = requiresToken(attachment) ? ({ checksHead: true } as const) : {}
+  if (attachment.readsMcp) return { ...checksHead, uncheckedBody: uncheckedBodyKey(key) }
+  // An audit refuses nothing, so it does not hold the body either.
+  return attachment.audit?.readsMcp === true ? checksHead : {}
 }
+
+/** Whether every request of a route must have a valid token. */
+export const requiresToken = ({ jwt }: Pick<Attachment, 'jwt'>): boolean =>
+  jwt?.jwt?.jwt.mode === 'Strict'
