@@ -107,9 +107,14 @@ function add({ authz, proc }: Entries, part: TableChanges): void {
   for (const entry of part.proc.added) proc.set(entry.key, entry)
 }
 
-/** Makes the messages with the changes as they are taken, in their order. */
-export function* tableMessages(sequence: number, before: Tables, now: Tables): Generator<ToWorker> {
-  const parts = partsOf(changesBetween(before, now))
-  for (const [index, changes] of parts.entries())
-    yield { type: 'tables', sequence, changes, isLast: index === parts.length - 1 }
+/** Makes the messages with the changes as they are taken, in their order. All workers that take them share the parts. */
+export function tableMessages(sequence: number, before: Tables, now: Tables): Iterable<ToWorker> {
+  let shared: readonly TableChanges[] | undefined
+  return {
+    *[Symbol.iterator]() {
+      const parts = (shared ??= partsOf(changesBetween(before, now)))
+      for (const [index, changes] of parts.entries())
+        yield { type: 'tables', sequence, changes, isLast: index === parts.length - 1 }
+    },
+  }
 }

@@ -98,7 +98,8 @@ export class WorkerPool {
     const before = this.#tables
     this.#tables = now
     this.#sequence += 1
-    for (const place of this.#places) place.postInTurns(tableMessages(this.#sequence, before, now))
+    const messages = tableMessages(this.#sequence, before, now)
+    for (const place of this.#places) place.postInTurns(messages)
     return new Promise((done) => {
       this.#waiting.push({ sequence: this.#sequence, done })
       this.#settle()

@@ -44,6 +44,15 @@ test('a change of thousands of entries leaves one part a turn', async () => {
   ])
 })
 
+test('workers share the parts of a change', () => {
+  const messages = tableMessages(1, { authz: [], proc: [] }, tablesOf(100))
+  const taken = (): readonly unknown[] =>
+    [...messages].map((message) => message.type === 'tables' && message.changes)
+  const [first, second] = [taken(), taken()]
+  expect(first).toHaveLength(2)
+  for (const [index, changes] of first.entries()) expect(second[index]).toBe(changes)
+})
+
 test('what is posted meanwhile leaves behind it, in order', async () => {
   const { sent, outbox } = recorded()
   outbox.post(forget(-1))
