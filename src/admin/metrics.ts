@@ -1,7 +1,7 @@
 // Prometheus metrics of all parts, under the names that the public interface fixes.
 
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client'
-import { runInTurns } from '../turns.js'
+import { each, runInTurns } from '../turns.js'
 import { type BudgetCounts, type BudgetReached, createBudgetCounts } from './budget-counts.js'
 import { CheckCounts } from './check-counts.js'
 import { CallDurations, CheckDurations } from './check-durations.js'
@@ -42,8 +42,8 @@ export interface Metrics {
   readonly streams: StreamCounts
   /** Counts that a budget was used up. */
   readonly budgetReached: BudgetReached
-  /** Removes the series of HTTPRoutes that are gone. */
-  forgetRoutes(routes: readonly string[]): void
+  /** Removes the series of HTTPRoutes that are gone, in slices. */
+  forgetRoutes(routes: readonly string[]): Promise<void>
   keySetFetch(result: string): void
   translationFailed(): void
   /** Sets the source of the state gauges, which is read at every scrape. */
@@ -260,9 +260,12 @@ export function createMetrics(heldBytes = (): number => 0, heldBytesLimit = 0): 
     guardrails,
     streams: new StreamCounts(registers),
     budgetReached: budgets.reached,
-    forgetRoutes(routes) {
-      for (const route of routes) for (const part of [checks, guardrails]) part.forget(route)
-    },
+    forgetRoutes: (routes) =>
+      runInTurns(
+        each(routes, (route) => {
+          for (const part of [checks, guardrails]) part.forget(route)
+        }),
+      ),
     exported: exportedItems(registers, budgets),
     workerEnded: workerEnds(registers),
     text: async (others = []) => {

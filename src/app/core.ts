@@ -168,7 +168,7 @@ const publishing = ({ ads, cache, metrics, workers, deps }: PublishedParts): Pub
     },
   },
   others: workers,
-  onRoutesGone: (routes) => metrics.forgetRoutes(routes),
+  onRoutesGone: (routes) => void metrics.forgetRoutes(routes),
   settled: () => ads.settled(),
   now,
   startTimer,

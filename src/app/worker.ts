@@ -140,7 +140,7 @@ class RunningWorker implements Worker {
       case 'forget':
         return this.#changes.afterTables(() => {
           this.#tables.forget(message.vanishedBy)
-          this.#metrics.forgetRoutes(message.routes)
+          void this.#metrics.forgetRoutes(message.routes)
         })
       case 'own-addresses':
         this.#ownAddresses = message.addresses

@@ -282,7 +282,7 @@ describe.each([1, 4])('of %i workers', (count) => {
     const { workers, counts, use } = processes()
     for (let index = 0; index < 150; index++) use(index % count, `m${String(index)}`)
     expect((await counts()).size).toBe(101)
-    for (const worker of workers) worker.forgetRoutes(['default/a'])
+    for (const worker of workers) await worker.forgetRoutes(['default/a'])
     expect((await counts()).size).toBe(0)
     use(0, 'new')
     expect([...(await counts())]).toEqual([['new', 1]])
@@ -314,7 +314,7 @@ test('series of routes that are gone are removed, and begin again if the routes 
     guardrails.tokens('default/a', { model: `m${String(index)}`, outputTokens: 1 })
   expect(await ofRoutes()).toHaveLength(115)
   checks.observe('default/a', 'allow', 'anonymous', 0.001)
-  metrics.forgetRoutes(['default/a', 'default/b', 'default/never-seen'])
+  await metrics.forgetRoutes(['default/a', 'default/b', 'default/never-seen'])
   const left = await ofRoutes()
   expect(left).toHaveLength(5)
   expect(left.every((line) => line.includes('route="default/c"'))).toBe(true)
@@ -322,4 +322,20 @@ test('series of routes that are gone are removed, and begin again if the routes 
   const again = (await ofRoutes()).filter((line) => line.includes('route="default/a"'))
   expect(again).toHaveLength(5)
   expect(again.every((line) => line.endsWith(' 1'))).toBe(true)
+})
+
+test('series of thousands of routes that are gone are removed in slices', async () => {
+  const metrics = createMetrics()
+  const routes = Array.from({ length: 50_000 }, (_, index) => `default/${String(index)}`)
+  for (const route of routes) metrics.checks.observe(route, 'allow', 'allowed', 0.001)
+  let turns = 0
+  const turn = (): void => {
+    turns += 1
+    next = setImmediate(turn)
+  }
+  let next = setImmediate(turn)
+  await metrics.forgetRoutes(routes)
+  clearImmediate(next)
+  expect(turns).toBeGreaterThan(2)
+  expect(await metrics.text()).not.toContain('route="')
 })
