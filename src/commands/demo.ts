@@ -13,6 +13,7 @@ import { startReaderPool } from '../resources/files/reader-pool.js'
 import type { Settings } from '../settings.js'
 import type { CommandIo, ExitCode } from './command-io.js'
 import { startProblem } from './servers.js'
+import { aborted, isStopping } from './stopping.js'
 
 const STDOUT = 1
 
@@ -37,7 +38,7 @@ export async function demo(settings: Settings, io: CommandIo): Promise<ExitCode>
     fatal.signal.throwIfAborted()
   } catch (error) {
     const cause: unknown = fatal.signal.aborted ? fatal.signal.reason : error
-    if (fatal.signal.aborted || !io.stop.aborted) {
+    if (!(await isStopping(io.stop))) {
       io.err(`gatehouse: ${problem(cause, settings)}\n`)
       code = 1
     }
@@ -83,7 +84,7 @@ async function tour(stack: DemoStack, print: Print, stop: AbortSignal): Promise<
     await takeLlmTour(stack.origin, stack.parties.model, print)
     return true
   } catch (error) {
-    if (stop.aborted) return true
+    if (await isStopping(stop)) return true
     const what = errorText(error)
     print.trouble(`The tour ends here: ${what}`)
     print.line('The stack stays up to be looked at; the exit code will be 1.')
@@ -119,9 +120,3 @@ function problem(error: unknown, settings: Settings): string {
 /** How to give --port: npm consumes flags unless "--" precedes them. */
 const portFlag = ({ environment }: Settings): string =>
   environment['npm_lifecycle_event'] === 'demo' ? '"npm run demo -- --port N"' : '--port'
-
-const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    signal.addEventListener('abort', () => resolve(), { once: true })
-  })

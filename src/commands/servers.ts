@@ -8,6 +8,7 @@ import { createFileProvider } from '../resources/files/file-provider.js'
 import { startReaderPool } from '../resources/files/reader-pool.js'
 import type { Settings } from '../settings.js'
 import type { CommandIo, ExitCode } from './command-io.js'
+import { aborted, isStopping } from './stopping.js'
 
 /** Runs `gatehouse run`, with an Envoy child. */
 export const run = (settings: Settings, io: CommandIo): Promise<ExitCode> =>
@@ -23,8 +24,9 @@ async function runServers(settings: Settings, io: CommandIo, ownEnvoy: boolean):
   if (app === undefined) return io.stop.aborted ? 0 : 1
   io.atExit(() => app.kill())
   const error = await Promise.race([fatal.settled, aborted(io.stop)])
+  const isFailed = error !== undefined && !(await isStopping(io.stop))
   await app.close()
-  if (error === undefined) return 0
+  if (!isFailed) return 0
   io.err(`gatehouse: ${error.message}\n`)
   return 1
 }
@@ -50,7 +52,7 @@ async function start(
       ...source,
     })
   } catch (error) {
-    if (stop.aborted) logger.info({}, 'stopped while starting')
+    if (await isStopping(stop)) logger.info({}, 'stopped while starting')
     else io.err(`gatehouse: ${startProblem(error)}\n`)
     return undefined
   }
@@ -114,9 +116,3 @@ function deferred(): { readonly settled: Promise<Error>; readonly settle: (error
   const settled = new Promise<Error>((resolve) => (settle = resolve))
   return { settled, settle: (error) => settle(error) }
 }
-
-const aborted = (signal: AbortSignal): Promise<undefined> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve(undefined)
-    signal.addEventListener('abort', () => resolve(undefined), { once: true })
-  })
