@@ -9,7 +9,7 @@ import { gatewayApiDefinitions } from '../gateway-api/support/definitions.js'
 import { runSuite } from '../gateway-api/support/suite.js'
 import { inNamespace, tlsSecret } from '../kubernetes/support/objects.js'
 import { selfSigned } from '../support/certificates.js'
-import { api, install, readyPods, type Release, removeGateways } from './support/cluster.js'
+import { api, install, readyPods, type Release } from './support/cluster.js'
 import { KUBECONFIG } from './support/programs.js'
 
 const NAMESPACE = 'conformance'
@@ -43,7 +43,6 @@ const RELEASES: readonly (readonly [string, object, readonly string[], readonly 
 let release: Release | undefined
 
 beforeAll(async () => {
-  await removeGateways()
   // The suite creates objects of more kinds than Gatehouse reads.
   await api.apply(...gatewayApiDefinitions())
   const pair = selfSigned(`gatehouse.${NAMESPACE}.svc`)
@@ -55,10 +54,7 @@ beforeAll(async () => {
   )
 })
 
-afterEach(async () => {
-  await removeGateways()
-  await release?.uninstall()
-})
+afterEach(() => release?.uninstall())
 
 test.each(RELEASES)(
   'every test of core and of the claimed features passes with real pods, %s',

@@ -10,15 +10,7 @@ import { inNamespace, tlsSecret } from '../kubernetes/support/objects.js'
 import { type KeyPair, selfSigned } from '../support/certificates.js'
 import { gateway, httpRoute } from '../support/resources.js'
 import { app } from './support/app.js'
-import {
-  addressOf,
-  api,
-  install,
-  podsOf,
-  readyPods,
-  type Release,
-  removeGateways,
-} from './support/cluster.js'
+import { addressOf, api, install, podsOf, readyPods, type Release } from './support/cluster.js'
 import { restart } from './support/rollout.js'
 
 const NAMESPACE = 'secured'
@@ -34,8 +26,6 @@ const certificates: Readonly<Record<Tenant, KeyPair>> = {
 let release: Release
 
 beforeAll(async () => {
-  // Those of other tests would get Envoys too.
-  await removeGateways()
   await api.apply(
     ...[NAMESPACE, ...TENANTS].map((name) => ({
       ...{ apiVersion: 'v1', kind: 'Namespace', metadata: { name } },
@@ -51,10 +41,7 @@ beforeAll(async () => {
   for (const tenant of TENANTS) await deployShop(tenant)
 })
 
-afterAll(async () => {
-  await removeGateways()
-  await release.uninstall()
-})
+afterAll(() => release.uninstall())
 
 /** A new certificate of Gatehouse, which is its own authority. */
 function ownSecret(): object {

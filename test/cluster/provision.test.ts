@@ -6,15 +6,7 @@ import { eventually } from '../../testing/eventually.js'
 import { inNamespace } from '../kubernetes/support/objects.js'
 import { API_GROUP, gateway, httpRoute } from '../support/resources.js'
 import { app } from './support/app.js'
-import {
-  addressOf,
-  api,
-  install,
-  podsOf,
-  readyPods,
-  type Release,
-  removeGateways,
-} from './support/cluster.js'
+import { addressOf, api, install, podsOf, readyPods, type Release } from './support/cluster.js'
 import { lossDuring } from './support/loss.js'
 import { restart } from './support/rollout.js'
 
@@ -25,18 +17,13 @@ const TENANTS = ['alice', 'bob'] as const
 let release: Release
 
 beforeAll(async () => {
-  // Those of other tests would get Envoys too.
-  await removeGateways()
   for (const name of TENANTS)
     await api.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
   release = await install('provision', VALUES)
   for (const tenant of TENANTS) await deployShop(tenant, [80])
 })
 
-afterAll(async () => {
-  await removeGateways()
-  await release.uninstall()
-})
+afterAll(() => release.uninstall())
 
 /** Creates a Gateway called "gw" with a shop behind it. */
 function deployShop(

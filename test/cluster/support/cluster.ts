@@ -73,6 +73,7 @@ export type Values = Readonly<Record<string, unknown>>
 export interface Release {
   /** Changes values, with the defaults for the rest; resolves when every pod has been replaced as far as needed. */
   upgrade(values: Values): Promise<void>
+  /** Removes all Gateways too. */
   uninstall(): Promise<void>
 }
 
@@ -87,6 +88,8 @@ export async function install(namespace: string, values: Values): Promise<Releas
       await helm(withImage(values), 'upgrade', 'gatehouse', CHART, ...rest)
     },
     uninstall: async () => {
+      // The next release finds no status of this one.
+      await removeGateways()
       await run(HELM, ['uninstall', 'gatehouse', '--wait', ...where])
       await eventually(async () => {
         if ((await podsOf(namespace)).length > 0) throw new Error('some pods are still there')
@@ -109,7 +112,7 @@ async function helm(values: Values, ...args: readonly string[]): Promise<void> {
 const GATEWAY_API = 'gateway.networking.k8s.io/v1'
 
 /** Removes all Gateways. Resolves when the Envoys that Gatehouse created for them have gone. */
-export async function removeGateways(): Promise<void> {
+async function removeGateways(): Promise<void> {
   const itemsOf = async (path: string): Promise<readonly AnyObject[]> => {
     const list = await api.call('GET', path)
     return (list as unknown as { items: readonly AnyObject[] }).items
