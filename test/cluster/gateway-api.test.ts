@@ -1,7 +1,7 @@
 // The official Gateway API conformance suite with the chart and envoys.provision: the Gateways get pods of Envoy.
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../../testing/eventually.js'
@@ -27,7 +27,8 @@ const OF_PRIVATE_KEYS = [
   'HTTPRouteRedirectPortAndScheme',
 ]
 
-const flags = ['-cleanup-base-resources=true']
+// Each test has Gateways with pods of their own, which must start within the 30 s that the suite gives a request.
+const flags = ['-cleanup-base-resources=true', `-test.parallel=${String(availableParallelism())}`]
 const tls = { secretName: 'server' }
 
 /** Releases with TLS towards Gatehouse, or without: Envoys get private keys by TLS alone, also those of listeners. */
