@@ -41,57 +41,46 @@ export function createHeldBytes(
   onFull = (): void => undefined,
   anonymous = createTally(),
 ): HeldBytes {
+  const take = (bytes: number): boolean => {
+    if (tally.add(bytes, budget)) return true
+    onFull()
+    return false
+  }
   const all: HeldBytes = {
     held: () => tally.own(),
     forAudits: () => createHeldBytes(budget / 2, tally),
-    forAnonymous: (least) =>
-      within(all, createHeldBytes(Math.max(budget / 4, least), anonymous, onFull)),
-    open: () => {
-      let own = 0
-      const add = (bytes: number): boolean => {
-        if (!tally.add(bytes, budget)) {
+    forAnonymous: (least) => {
+      const most = Math.max(budget / 4, least)
+      const takePart = (bytes: number): boolean => {
+        if (!anonymous.add(bytes, most)) {
           onFull()
           return false
         }
-        own += bytes
-        return true
+        if (take(bytes)) return true
+        anonymous.add(-bytes, most)
+        return false
       }
-      return {
-        add,
-        become: (bytes) => add(bytes - own),
-        release: () => {
-          if (own !== 0) tally.add(-own, budget)
-          own = 0
-        },
-      }
+      return { ...all, open: () => openHold(takePart) }
     },
+    open: () => openHold(take),
   }
   return all
 }
 
-/** Returns a part of a budget: what it holds counts in both. */
-const within = (all: HeldBytes, part: HeldBytes): HeldBytes => ({
-  ...all,
-  open: () => {
-    const [own, shared] = [part.open(), all.open()]
-    let held = 0
-    const add = (bytes: number): boolean => {
-      if (!own.add(bytes)) return false
-      if (!shared.add(bytes)) {
-        own.add(-bytes)
-        return false
-      }
-      held += bytes
-      return true
-    }
-    return {
-      add,
-      become: (bytes) => add(bytes - held),
-      release: () => {
-        own.release()
-        shared.release()
-        held = 0
-      },
-    }
-  },
-})
+/** take: adds bytes to the budget unless they would exceed it; negative ones are always taken. */
+function openHold(take: (bytes: number) => boolean): Hold {
+  let own = 0
+  const add = (bytes: number): boolean => {
+    if (!take(bytes)) return false
+    own += bytes
+    return true
+  }
+  return {
+    add,
+    become: (bytes) => add(bytes - own),
+    release: () => {
+      if (own !== 0) take(-own)
+      own = 0
+    },
+  }
+}
