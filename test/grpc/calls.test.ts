@@ -205,8 +205,9 @@ test('a connection that has ended leaves nothing waiting', async () => {
   stream.on('error', nothing)
   stream.end(message('x'))
   await eventually(() => expect(called).toBe(true))
+  const closed = once(stream, 'close')
   await server.drain(50)
-  await once(stream, 'close')
+  await closed
 })
 
 test('details of a status are percent-encoded', () => {

@@ -51,12 +51,13 @@ async function get(on = port): Promise<string> {
   return `${String(response.status)} ${await response.text()}`
 }
 
-/** Sends requests without pause until it is stopped; the distinct answers, in order of appearance. */
-function traffic() {
-  const answers = new Set<string>()
+/** Sends requests without pause until it is stopped, one of them before it returns; the distinct answers, in order of appearance. */
+async function traffic() {
+  const one = () => get().catch((error: unknown) => String(error))
+  const answers = new Set([await one()])
   let on = true
   const running = (async () => {
-    while (on) answers.add(await get().catch((error: unknown) => String(error)))
+    while (on) answers.add(await one())
   })()
   return {
     stop: async (): Promise<string[]> => {
@@ -101,7 +102,7 @@ describe.each([
     expect(await get()).toBe('200 one')
     await eventually(() => expect(ads.settled()).toBe(true))
 
-    const requests = traffic()
+    const requests = await traffic()
     ads.publish({ 'default/gw': [listener(port), routes('two'), ...cluster('two', two)] })
     await eventually(async () => expect(await get()).toBe('200 two'))
     await eventually(async () => expect(await clusterNames(envoy)).toEqual(['two']))
@@ -115,7 +116,7 @@ describe.each([
     ads.publish({ 'default/gw': [...common, first ?? {}] })
     const envoy = await connect()
     await eventually(() => expect(ads.settled()).toBe(true))
-    const requests = traffic()
+    const requests = await traffic()
     ads.publish({ 'default/gw': [...common, { ...first, connect_timeout: '2s' }] })
     const active = () => envoy.admin('/config_dump?resource=dynamic_active_clusters')
     await eventually(async () => expect(await active()).toContain('"2s"'), 8_000)
@@ -176,7 +177,7 @@ describe.each([
     const common = [listener(port), ...cluster('one', one), ...cluster('two', two)]
     ads.publish({ 'default/gw': [...common, routes('one')] })
     const envoy = await connect()
-    const requests = traffic()
+    const requests = await traffic()
     ads.events.length = 0
     ads.endStreams()
     await eventually(() => expect(ads.events.filter(acknowledged)).toHaveLength(types))
@@ -192,7 +193,7 @@ describe.each([
     const common = [listener(port), ...cluster('one', one), ...cluster('two', two)]
     ads.publish({ 'default/gw': [...common, routes('one')] })
     await connect()
-    const requests = traffic()
+    const requests = await traffic()
     await ads.stop()
     expect(await get()).toBe('200 one')
     ads.publish({ 'default/gw': [...common, routes('two')] })
@@ -207,7 +208,7 @@ describe.each([
     const envoy = await connect()
     expect(await get()).toBe('200 one')
     await eventually(() => expect(ads.settled()).toBe(true))
-    const requests = traffic()
+    const requests = await traffic()
     await ads.stop()
     ads.publish({ 'default/gw': [listener(port), routes('two'), ...cluster('two', two)] })
     await ads.start()

@@ -15,6 +15,8 @@ const PROGRAM = resolve(import.meta.dirname, '../../dist/envoy/keeper-main.js')
 async function begin(told: object = { groups: [], folders: [] }): Promise<{
   readonly keeper: ChildProcess
   readonly ended: Promise<unknown>
+  /** Resolves when the keeper has ended; that may be seen before the end of the process it kept. */
+  readonly keeperEnded: Promise<unknown>
   readonly folder: string
   readonly kept: string
 }> {
@@ -26,7 +28,13 @@ async function begin(told: object = { groups: [], folders: [] }): Promise<{
   })
   onTestFinished(() => void keeper.kill('SIGKILL'))
   const kept = JSON.stringify({ groups: [child.pid], folders: [folder] })
-  return { keeper, ended: once(child, 'exit'), folder, kept }
+  return {
+    keeper,
+    ended: once(child, 'exit'),
+    keeperEnded: once(keeper, 'exit'),
+    folder,
+    kept,
+  }
 }
 
 test.each([
@@ -34,10 +42,10 @@ test.each([
   ['a line of which the end is missing', (kept: string) => `${kept}\n{"groups":[],"fol`],
   ['something else behind it', (kept: string) => `${kept}\n\n[]\nnull\n`],
 ])('%s', async (_, text) => {
-  const { keeper, ended, folder, kept } = await begin()
+  const { keeper, ended, keeperEnded, folder, kept } = await begin()
   keeper.stdin?.end(text(kept))
   await ended
-  await once(keeper, 'exit')
+  await keeperEnded
   expect(keeper.exitCode).toBe(0)
   expect(existsSync(folder)).toBe(false)
 })

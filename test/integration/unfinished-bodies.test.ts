@@ -96,7 +96,9 @@ test('a larger one is refused, with its reason in both logs', async () => {
   const headers = { 'content-type': 'application/json', ...bearer(token) }
   const body = 'x'.repeat(LARGEST + 1)
   expect((await send(stack.origin, '/mcp', { method: 'POST', body, headers })).status).toBe(413)
-  expect(stack.log()).toMatch(/"reason":"body-too-large","status":413,"route":"default\/mcp"/)
+  await eventually(() => {
+    expect(stack.log()).toMatch(/"reason":"body-too-large","status":413,"route":"default\/mcp"/)
+  })
   await eventually(() => expect(stack.output()).toContain('"reason":"body-too-large"'))
 })
 
