@@ -14,8 +14,9 @@ import {
   type FindingToDescribe,
 } from './decode-fields.js'
 import { findKind } from './find-kind.js'
+import { parseYaml } from './parse-yaml.js'
 import { isMap, type PlainMap, valueAt } from './plain-map.js'
-import { type DocumentText, type ParsedDocument, parseYaml } from './yaml-document.js'
+import type { DocumentText, ParsedDocument } from './yaml-document.js'
 
 /** A resource, and where it was found. */
 export interface DecodedResource {
