@@ -127,8 +127,8 @@ async function outcomeOn(
   const openText = allowedText(authz, policies, false)
   if (authz === undefined)
     return { policies, ...(await guarded(model, request, { reached, entries, text: openText })) }
-  const limit = route.authzBodyBytes
-  if (limit !== undefined && route.isAudited !== true && (request.body?.length ?? 0) > limit)
+  const limit = isForAudits(route) ? undefined : route.authzBodyBytes
+  if (limit !== undefined && (request.body?.length ?? 0) > limit)
     return { policies, ...(await largeBody(model, request, { ...reached, authz }, limit)) }
   const { decision, ...check } = await explainCheck(model, request, { ...reached, authz })
   if (authz.isClosed === true)
@@ -140,6 +140,10 @@ async function outcomeOn(
   const answer = { ...outcome.answer, ...(isAnswered && { reason: decision.reason }) }
   return { policies, ...check, ...outcome, answer }
 }
+
+/** Whether the body is read for policies of mode Audit alone, for which Envoy passes on a larger one. */
+const isForAudits = ({ isAudited, isBodyAudited }: Route): boolean =>
+  isAudited === true || isBodyAudited === true
 
 interface AllowedRequest {
   readonly reached: OnRoute

@@ -186,10 +186,14 @@ test.concurrent('rules on tools, with a body', async () => {
     own,
     { ...own, body: large },
     { ...own, body: large, token },
+    { ...own, host: 'beside-tools.example', body: large, token },
+    { ...own, host: 'beside-tools.example', body: large },
+    { ...own, host: 'trial-tools.example', body: large },
   ])
   expect(explanations.map(({ answer }) => answer.reason ?? answer.status)).toEqual([
     ...['allowed', 'denied-by-rule', 'not-a-message', 'body-too-large'],
     ...['allowed', 'no-token', 'no-token', 'body-too-large'],
+    ...['allowed', 'no-token', 'allowed'],
   ])
 })
 

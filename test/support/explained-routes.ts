@@ -87,6 +87,19 @@ const protectedRoutes = (key: SigningKey): readonly object[] => [
       policy: { matchExpressions: ['mcp.tool.name == "drop"'] },
     },
   }),
+  // Policies of mode Audit alone read bodies: beside one that decides, and without one.
+  ...['beside-tools', 'trial-tools'].flatMap((name) => [
+    route(name, `${name}.example`, rule('/', 'backend')),
+    inAudit(
+      proxyPolicy(`${name}-audit`, name, {
+        authorization: {
+          action: 'Deny',
+          policy: { matchExpressions: ['mcp.tool.name == "drop"'] },
+        },
+      }),
+    ),
+  ]),
+  proxyPolicy('beside-tools', 'beside-tools', { jwtAuthentication: jwt(key, {}) }),
   route('broken', 'broken.example', rule('/', 'backend')),
   proxyPolicy('broken', 'broken', { authorization: allow('no.such.variable') }),
   route('open', 'open.example', rule('/', 'backend')),
