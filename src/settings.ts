@@ -268,11 +268,19 @@ function statusAddress({ kubernetes, status, admin, adminTokenFile }: Settings):
   return sentences
 }
 
-/** Requires three times --max-body-bytes: a body is held together with its text and the question about it. */
-function heldBytes({ heldBytes, maxBodyBytes }: Settings): readonly string[] {
-  return heldBytes === undefined || heldBytes >= 3 * maxBodyBytes
-    ? []
-    : ['--held-bytes is less than three times --max-body-bytes: a body of that size never passed']
+/**
+ * Requires three times --max-body-bytes, as a body is held together with its text and the question about it, and once
+ * --mcp-body-bytes.
+ */
+function heldBytes({ heldBytes, maxBodyBytes, mcpBodyBytes }: Settings): readonly string[] {
+  const most = heldBytes ?? Infinity
+  if (most < 3 * maxBodyBytes)
+    return [
+      '--held-bytes is less than three times --max-body-bytes: a body of that size never passed',
+    ]
+  return most < mcpBodyBytes
+    ? ['--held-bytes is less than --mcp-body-bytes: a body of that size never passed']
+    : []
 }
 
 function sourceOfResources(settings: Settings): readonly string[] {

@@ -101,6 +101,14 @@ describe('values', () => {
       '--status 0.0.0.0:1: expected an address on loopback with --kubernetes',
     ],
     ['--resources x --status 127.0.0.1:18001', '--status and --admin are both 127.0.0.1:18001'],
+    [
+      '--resources x --held-bytes 29MiB',
+      '--held-bytes is less than three times --max-body-bytes: a body of that size never passed',
+    ],
+    [
+      '--resources x --held-bytes 3MiB --max-body-bytes 1MiB --mcp-body-bytes 4MiB',
+      '--held-bytes is less than --mcp-body-bytes: a body of that size never passed',
+    ],
   ])('serve %s is refused', (flags, sentence) => {
     expect(wrongOf(`serve ${flags}`)).toEqual([expect.stringContaining(sentence)])
   })
