@@ -1,7 +1,8 @@
 // Measures the cost of a check: no filter, Envoy's own filters, no-op servers, OPA and Gatehouse.
 
 import type { Variant } from './envoy-config.js'
-import { measure, type Row, type Scenario } from './measure.js'
+import { load } from './load.js'
+import { MANY, measure, type Row, type Scenario } from './measure.js'
 import { startParties } from './parties.js'
 import { newKeys, newTokens } from './tokens.js'
 
@@ -9,6 +10,7 @@ export const GO_NOOP = 'Go no-op'
 export const GRPC_JS_NOOP = 'grpc-js no-op'
 export const REMEMBERED = 'Gatehouse, remembered token'
 const EXPORTING = 'Gatehouse, remembered token, OTLP'
+const LIVE = 'Gatehouse, 40,000 remembered tokens'
 export const NEW = 'Gatehouse, new token'
 
 export interface CheckRows {
@@ -20,6 +22,9 @@ export interface CheckRows {
 /** Tokens per load: more than a server that verifies each of them can take in a second and a half. */
 const NEW_TOKENS = 9_000
 
+/** As many as Gatehouse remembers by default. */
+const LIVE_TOKENS = 40_000
+
 /** The raw HTTP/1.1 request. */
 const get = (token: string): string =>
   `GET /mcp HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer ${token}\r\n\r\n`
@@ -30,7 +35,7 @@ export async function measureChecks(
 ): Promise<CheckRows> {
   const keys = await newKeys()
   // One load for the warm-up and two for each round.
-  const count = NEW_TOKENS * (1 + 2 * rounds)
+  const count = NEW_TOKENS * (1 + 2 * rounds) + LIVE_TOKENS
   say(`signing ${String(count)} tokens`)
   const tokens = await newTokens(keys, count)
   const one = get(tokens.pop() ?? '')
@@ -42,11 +47,21 @@ export async function measureChecks(
       return token === undefined ? undefined : get(token)
     }
   }
+  const live = tokens.splice(-LIVE_TOKENS)
+  let next = 0
+  const withLiveTokens = () => (): string => get(live[next++ % LIVE_TOKENS] ?? '')
   const parties = await startParties(keys)
   const { targets, present, startupMs } = parties
   const scenario = (variant: Variant, requests: Scenario['requests'] = again, name?: string) =>
     present.has(variant) ? [{ name: name ?? variant, target: targets[variant], requests }] : []
   try {
+    say(`${LIVE}: each twice, as a token is remembered once it is used again`)
+    let left = 2 * LIVE_TOKENS
+    await load({
+      ...{ port: targets['Gatehouse with many tokens'].port, connections: MANY },
+      milliseconds: 120_000,
+      nextRequest: () => (left-- > 0 ? withLiveTokens()() : undefined),
+    })
     const scenarios = [
       ...scenario('no filter'),
       ...scenario('jwt_authn + rbac'),
@@ -55,6 +70,7 @@ export async function measureChecks(
       ...scenario('OPA'),
       ...scenario('Gatehouse', again, REMEMBERED),
       ...scenario('Gatehouse with OTLP', again, EXPORTING),
+      ...scenario('Gatehouse with many tokens', withLiveTokens, LIVE),
       ...scenario('Gatehouse', withNewTokens, NEW),
     ]
     return { rows: await measure(scenarios, rounds, say), startupMs }

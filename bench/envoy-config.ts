@@ -5,7 +5,10 @@ import type { JsonObject } from '../src/ir/json.js'
 import { grpcCluster, HTTP_FILTERS, listener, socketAddress } from './envoy-parts.js'
 
 /** The variants that ask a server over ext_authz. */
-const ASKING = ['Go no-op', 'grpc-js no-op', 'OPA', 'Gatehouse', 'Gatehouse with OTLP'] as const
+const ASKING = [
+  ...(['Go no-op', 'grpc-js no-op', 'OPA'] as const),
+  ...(['Gatehouse', 'Gatehouse with OTLP', 'Gatehouse with many tokens'] as const),
+] as const
 export const VARIANTS = ['no filter', 'jwt_authn + rbac', ...ASKING] as const
 export type Variant = (typeof VARIANTS)[number]
 

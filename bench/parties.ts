@@ -30,6 +30,7 @@ export async function startParties(keys: Keys): Promise<Parties> {
     OPA: socket('opa'),
     Gatehouse: socket('gatehouse'),
     'Gatehouse with OTLP': socket('otlp'),
+    'Gatehouse with many tokens': socket('many'),
   }
   const noop = await runScript('noop-server', [`unix:${sockets['grpc-js no-op']}`])
   const go = await runProgram(goPrograms.noop, [sockets['Go no-op']])
@@ -40,6 +41,7 @@ export async function startParties(keys: Keys): Promise<Parties> {
   const exporting = await startGatehouse(sockets['Gatehouse with OTLP'], resources(keys), [
     ...['--otlp', `http://127.0.0.1:${String(collector.port)}`],
   ])
+  const many = await startGatehouse(sockets['Gatehouse with many tokens'], resources(keys))
   const ports = await freePorts(VARIANTS)
   const admin = await freePort()
   const config = envoyConfig({
@@ -59,6 +61,7 @@ export async function startParties(keys: Keys): Promise<Parties> {
       OPA: target('OPA', opa),
       Gatehouse: target('Gatehouse', gatehouse),
       'Gatehouse with OTLP': target('Gatehouse with OTLP', exporting),
+      'Gatehouse with many tokens': target('Gatehouse with many tokens', many),
     },
     present: new Set(
       VARIANTS.filter(
@@ -68,7 +71,7 @@ export async function startParties(keys: Keys): Promise<Parties> {
     ),
     startupMs: gatehouse.startupMs,
     close: async () => {
-      const all = [envoy, gatehouse, exporting, noop, go, opa]
+      const all = [envoy, gatehouse, exporting, many, noop, go, opa]
       await stop(all.filter((party) => party !== undefined))
       collector.close()
       await rm(folder, { recursive: true })

@@ -64,6 +64,7 @@ ${machine()}${withoutGo()}
 - **OPA**: the same rule in Rego, the keys beside it: OPA's engine in a server of grpc-go, and nothing of what OPA-Envoy does around it.
 - **remembered token**: Gatehouse has verified this token before. **OTLP**: it sends telemetry to a collector on loopback; otherwise it
   computes none.
+- **40,000 remembered tokens**: as many as Gatehouse remembers by default, each in its turn.
 - **new token**: every request brings a token that Gatehouse has never seen.
 `
 
