@@ -4,6 +4,7 @@
 // generated from it.
 
 import { parseArgs, type ParseArgsConfig } from 'node:util'
+import { addressChecks } from './settings/address-checks.js'
 import { type CommandName, commandNames, COMMANDS } from './settings/commands.js'
 import { explainChecks } from './settings/explain-checks.js'
 import {
@@ -18,7 +19,6 @@ import { commandHelp, overview } from './settings/help.js'
 import { meshChecks, servedMeshChecks } from './settings/mesh-checks.js'
 import { provisionChecks } from './settings/provision-checks.js'
 import { readTelemetry } from './settings/telemetry.js'
-import { formatAddress, isLoopback, type ServerAddress } from './settings/values.js'
 import { similarWord } from './similar.js'
 
 /** Values of all flags, and the rest of the command line. */
@@ -232,11 +232,7 @@ function crossChecks(settings: Settings): readonly string[] {
   if (grpcClientCa !== undefined && grpcTlsCert === undefined)
     sentences.push('--grpc-client-ca needs --grpc-tls-cert and --grpc-tls-key')
   sentences.push(...heldBytes(settings))
-  if (settings.given.has('grpc') && collide(settings.grpc, settings.admin))
-    sentences.push(
-      `--grpc and --admin are both ${formatAddress(settings.grpc)}; expected two different addresses`,
-    )
-  sentences.push(...statusAddress(settings), ...telemetry(settings))
+  sentences.push(...addressChecks(settings, settings.given.has('grpc')), ...telemetry(settings))
   return sentences
 }
 
@@ -248,25 +244,6 @@ function telemetry({ command, environment, otlp }: Settings): readonly string[] 
 }
 
 const COMMANDS_WITH_TELEMETRY: ReadonlySet<CommandName> = new Set(['run', 'serve', 'demo'])
-
-/** Whether the two addresses are the same; with port 0 each server gets a port of its own. */
-const collide = (one: ServerAddress, other: ServerAddress): boolean =>
-  one.type === 'unix'
-    ? other.type === 'unix' && one.path === other.path
-    : other.type === 'tcp' && one.port !== 0 && one.port === other.port && one.host === other.host
-
-function statusAddress({ kubernetes, status, admin, adminTokenFile }: Settings): readonly string[] {
-  if (status === undefined) return []
-  const sentences: string[] = []
-  const text = formatAddress(status)
-  if (collide(status, admin))
-    sentences.push(`--status and --admin are both ${text}; expected two different addresses`)
-  if (kubernetes && adminTokenFile === undefined)
-    sentences.push('--status with --kubernetes needs --admin-token-file')
-  if (kubernetes && status.type === 'tcp' && !isLoopback(status))
-    sentences.push(`--status ${text}: expected an address on loopback with --kubernetes`)
-  return sentences
-}
 
 /**
  * Requires three times --max-body-bytes, as a body is held together with its text and the question about it, and once
