@@ -55,14 +55,20 @@ export function authorizeRequest(
   caller: Caller,
   call: CheckCall,
 ): Decision | Promise<Decision> {
-  if (!context.costly.has(entry)) return authorizeNow(context, entry, caller, call)
-  return context.costly
-    .turn(entry)
-    .then(() =>
-      isOver(context, call)
-        ? refuseUnchecked('deadline')
-        : authorizeNow(context, entry, caller, call),
-    )
+  return context.costly.has(entry)
+    ? inTurn(context, entry, call, () => authorizeNow(context, entry, caller, call))
+    : authorizeNow(context, entry, caller, call)
+}
+
+/** Waits for the turn of the entry, and refuses a check that is over by then. */
+async function inTurn(
+  context: CheckContext,
+  entry: CompiledEntry,
+  call: CheckCall,
+  authorize: () => Decision | Promise<Decision>,
+): Promise<Decision> {
+  await context.costly.turn(entry)
+  return isOver(context, call) ? refuseUnchecked('deadline') : authorize()
 }
 
 function authorizeNow(
@@ -74,11 +80,12 @@ function authorizeNow(
   if (!entry.readsMcp) return conclude(context, entry, caller, judgeOnce(context, entry, caller))
   const read = readMessages(context.bodies, caller.request)
   if (!(read instanceof Promise)) return judgeMessages(context, entry, caller, read)
-  return read.then((late) =>
-    isOver(context, call)
-      ? refuseUnchecked('deadline')
-      : judgeMessages(context, entry, caller, late),
-  )
+  return read.then((late) => {
+    if (isOver(context, call)) return refuseUnchecked('deadline')
+    const judgeLate = () => judgeMessages(context, entry, caller, late)
+    // The turn before the reading is long over, and other bodies have been read by now as well.
+    return context.costly.has(entry) ? inTurn(context, entry, call, judgeLate) : judgeLate()
+  })
 }
 
 function judgeMessages(

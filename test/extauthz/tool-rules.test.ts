@@ -184,6 +184,9 @@ describe('several messages', () => {
 })
 
 describe('a large body', () => {
+  const COSTLY =
+    'mcp.tool.name == "x" && ' +
+    'mcp.tool.arguments.list.all(a, mcp.tool.arguments.list.all(b, a > 0)) && false'
   const LARGE = post(call('rm', { list: Array.from({ length: 20_000 }, () => ({ a: 1 })) }))
   const authorization = rules({ deny: ['mcp.tool.name == "rm"'] })
 
@@ -199,6 +202,19 @@ describe('a large body', () => {
     expect((await check(LARGE)).status).toBe(200)
     expect((await check(LARGE, { isCancelled: () => true, deadline: Infinity })).status).toBe(503)
     expect((await check(LARGE, { ...FREE_CALL, deadline: NOW * 1000 })).status).toBe(503)
+  })
+
+  test('for rules that cost much waits for a turn again once it is read', async () => {
+    const { check, observed } = checker([entry({ authorization: rules({ deny: [COSTLY] }) })])
+    expect(
+      (await check(post(call('x', { list: Array.from({ length: 60 }, () => 1) })))).status,
+    ).toBe(200)
+    // It is asked after the turn before the reading, after the reading, and after the turn behind it.
+    let asked = 0
+    const cancelledLast = { ...FREE_CALL, isCancelled: () => (asked += 1) === 3 }
+    expect((await check(LARGE, cancelledLast)).status).toBe(503)
+    expect(observed.decisions.map(({ reason }) => reason)).toEqual(['allowed', 'deadline'])
+    expect((await check(LARGE)).status).toBe(200)
   })
 
   test('that is broken at its end is 400', async () => {
