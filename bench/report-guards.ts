@@ -5,7 +5,7 @@ import { type GuardRows, NO_GUARD, NOOP, WEBHOOK } from './guards.js'
 import type { Row } from './measure.js'
 import { median } from './median.js'
 import { type Spread, spreadOf } from './spread.js'
-import { type MemoryRow, OPEN_STREAMS, type StreamRow, type TokenRow } from './streams.js'
+import { type MemoryRow, OPEN_STREAMS, type StreamRow, STREAMS, type TokenRow } from './streams.js'
 import { loadCells, loadHead, megabytes, milli, rowNamed, spreadCell, table } from './table.js'
 
 export function reportGuards({ replies, streams, tokens, memory }: GuardRows): string {
@@ -20,7 +20,7 @@ ${table(
 
 A webhook that is asked directly, between chats without a guard, takes ${milli(median(webhook.one.p50))} (p50, 1 connection); a guarded chat asks two of them.
 
-${STREAMS}
+${ONE_BY_ONE}
 ${table(['variant', 'first text', 'last', 'first text, later by'], streamCells(streams))}
 
 ${TOKENS}
@@ -46,9 +46,9 @@ const tokenCell = ({ cpu }: TokenRow): string => `${spreadCell(spreadOf(cpu))} �
 const streamCells = (rows: readonly StreamRow[]): readonly (readonly string[])[] =>
   rows.map(({ name, first, last }, index) => [
     name,
-    milli(first),
-    milli(last),
-    index === 0 ? '–' : milli(first - (rows[0]?.first ?? NaN)),
+    `${spreadCell(spreadOf(first), 2)} ms`,
+    `${spreadCell(spreadOf(last), 2)} ms`,
+    index === 0 ? '–' : milli(median(first) - median(rows[0]?.first ?? [])),
   ])
 
 /** Kilobytes per open stream. */
@@ -70,13 +70,13 @@ server on this runtime costs at least. The Go no-op is the same of grpc-go. Gate
 request is four calls instead of one; the webhook's own CPU is not counted, its time is.
 `
 
-const STREAMS = `A stream of ${String(EVENTS)} events, one every ${String(EVENT_MS)} ms, one client: time to the first text and to the end (medians). A guarded stream holds back
-256 characters, which the LLM must have said first.
+const ONE_BY_ONE = `A stream of ${String(EVENTS)} events, one every ${String(EVENT_MS)} ms, one client, ${String(STREAMS)} times: time to the first text and to the end. A guarded stream
+holds back 256 characters, which the LLM must have said first.
 `
 
 const TOKENS = `32 of these streams side by side:
 `
 
-const MEMORY = `Memory (RSS) of the server behind the filter with ${String(OPEN_STREAMS)} streams open at once, each in the middle of its reply: as the
+const MEMORY = `Memory (RSS) of the server behind the filter with ${String(OPEN_STREAMS)} streams open at once, each in the middle of its reply, measured once: as the
 system counts it, with what has not been collected yet, for both alike. Gatehouse runs with the young generation of its image (16 MB).
 `

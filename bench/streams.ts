@@ -6,14 +6,13 @@ import type { STEADY_MODEL } from './chat.js'
 import { chatRequest, EVENTS, SLOW_MODEL } from './chat.js'
 import { cpuTime } from './cpu-time.js'
 import type { Target } from './measure.js'
-import { median } from './median.js'
 import { residentMemory } from './memory.js'
 
 export interface StreamRow {
   readonly name: string
-  /** Median milliseconds from the request to the first text and to the end. */
-  readonly first: number
-  readonly last: number
+  /** Milliseconds from the request to the first text and to the end; one value per stream. */
+  readonly first: readonly number[]
+  readonly last: readonly number[]
 }
 
 export interface MemoryRow {
@@ -29,7 +28,8 @@ export interface TokenRow {
   readonly cpu: readonly number[]
 }
 
-const STREAMS = 8
+/** Streams one by one, of which each value of a StreamRow is one. */
+export const STREAMS = 8
 const STREAMS_AT_ONCE = 32
 export const OPEN_STREAMS = 500
 
@@ -41,11 +41,7 @@ export async function measureStreams(
 ): Promise<StreamRow> {
   const times: { first: number; last: number }[] = []
   for (let i = 0; i < STREAMS; i++) times.push(await oneStream(port, model))
-  return {
-    name,
-    first: median(times.map(({ first }) => first)),
-    last: median(times.map(({ last }) => last)),
-  }
+  return { name, first: times.map(({ first }) => first), last: times.map(({ last }) => last) }
 }
 
 /** Measures CPU per token; the variants take turns. Each target must have a serverPid. */

@@ -10,9 +10,11 @@ const NONE = '–'
 export const milli = (value: number): string => `${value.toFixed(2)} ms`
 export const megabytes = (value: number): string => `${value.toFixed(0)} MB`
 
-/** Formats a spread as "12 (11–14)": median, lowest and highest. */
+/** Formats a spread as "12 (11–14)": median, lowest and highest; as "12" if there is one value. */
 export const spreadCell = ({ median: middle, low, high }: Spread, digits = 0): string =>
-  `${middle.toFixed(digits)} (${low.toFixed(digits)}–${high.toFixed(digits)})`
+  low === high
+    ? middle.toFixed(digits)
+    : `${middle.toFixed(digits)} (${low.toFixed(digits)}–${high.toFixed(digits)})`
 
 const micro = (values: readonly number[] | undefined): string =>
   values === undefined ? NONE : `${spreadCell(spreadOf(values))} µs`
