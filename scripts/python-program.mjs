@@ -16,7 +16,9 @@ export function installPythonProgram({ title, size, folder, requirements, say })
   attempt('python3', ['-m', 'venv', '--clear', folder], {
     trouble: `${title} needs a virtual environment of Python: install venv (Debian, Ubuntu: apt install python3-venv)`,
   })
-  const options = ['--disable-pip-version-check', '--require-hashes']
+  // The file has all packages. With dependencies, pip 23.2 takes the newest version of a package that another one requires
+  // with an extra, and refuses it as it has no hash.
+  const options = ['--disable-pip-version-check', '--require-hashes', '--no-deps']
   const pip = ['-m', 'pip', 'install', ...options, '-r', requirements]
   attempt(join(folder, 'bin/python'), pip, {
     trouble: `pip could not get ${title}: see its message above; is the package index reachable?`,

@@ -18,7 +18,7 @@ export function pythonEnvironment(name: string, requirements: string): string {
   if (existsSync(mark) && readFileSync(mark, 'utf8') === wanted) return python
   const options = { stdio: ['ignore', 'ignore', 'inherit'] as StdioOptions }
   execFileSync('python3', ['-m', 'venv', '--clear', folder], options)
-  const pip = ['-m', 'pip', 'install', '-q', '--require-hashes', '-r', requirements]
+  const pip = ['-m', 'pip', 'install', '-q', '--require-hashes', '--no-deps', '-r', requirements]
   execFileSync(python, pip, options)
   writeFileSync(mark, wanted)
   return python
