@@ -7,7 +7,6 @@ import type { ToWorker } from '../../src/workers/messages.js'
 import { ToldMetrics } from '../../src/workers/metrics-parts.js'
 import { WorkerMetrics } from '../../src/workers/worker-metrics.js'
 import type { AskedPlace } from '../../src/workers/worker-question.js'
-import { slowClock } from '../support/slow-clock.js'
 
 interface Worker extends AskedPlace {
   isReady: boolean
@@ -106,7 +105,6 @@ test('series of routes that are gone are dropped in slices, also while a worker 
   const { workers, all } = someWorkers(2, routes)
   await all.collect()
   for (const worker of workers) worker.isReady = false
-  slowClock()
   all.forgetRoutes(routes.slice(1, 10_000))
   let turns = 0
   const isOver = { now: false }
