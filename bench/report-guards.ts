@@ -39,15 +39,17 @@ export const addedLatency = (row: Row, plain: Row): Spread =>
   spreadOf(row.one.p50.map((value, round) => value - (plain.one.p50[round] ?? NaN)))
 
 const addedCell = (row: Row, plain: Row): string =>
-  row === plain ? '–' : `${spreadCell(addedLatency(row, plain), 2)} ms`
+  row === plain ? '–' : milliSpread(addedLatency(row, plain))
+
+const milliSpread = (spread: Spread): string => `${spreadCell(spread, 2)} ms`
 
 const tokenCell = ({ cpu }: TokenRow): string => `${spreadCell(spreadOf(cpu))} µs`
 
 const streamCells = (rows: readonly StreamRow[]): readonly (readonly string[])[] =>
   rows.map(({ name, first, last }, index) => [
     name,
-    `${spreadCell(spreadOf(first), 2)} ms`,
-    `${spreadCell(spreadOf(last), 2)} ms`,
+    milliSpread(spreadOf(first)),
+    milliSpread(spreadOf(last)),
     index === 0 ? '–' : milli(median(first) - median(rows[0]?.first ?? [])),
   ])
 

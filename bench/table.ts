@@ -10,7 +10,7 @@ const NONE = '–'
 export const milli = (value: number): string => `${value.toFixed(2)} ms`
 export const megabytes = (value: number): string => `${value.toFixed(0)} MB`
 
-/** Formats a spread as "12 (11–14)": median, lowest and highest; as "12" if there is one value. */
+/** Formats a spread as "12 (11–14)": median, lowest and highest; as "12" if they are the same. */
 export const spreadCell = ({ median: middle, low, high }: Spread, digits = 0): string =>
   low === high
     ? middle.toFixed(digits)
