@@ -3,6 +3,7 @@
 
 import { randomUUID } from 'node:crypto'
 import type { Json } from '../ir/json.js'
+import { parseJson } from '../json/parse-json.js'
 import { type CelValue, toCelValue } from './values.js'
 
 const LONG_NUMBER = /\d{16}/
@@ -15,9 +16,9 @@ const MARK = `${randomUUID()} `
 
 /** @throws SyntaxError, CelLimitError. */
 export function parseJsonText(text: string): CelValue {
-  const json = JSON.parse(text) as Json
+  const json = parseJson(text) as Json
   return mayBeRounded(text)
-    ? toCelValue(JSON.parse(text.replace(TOKEN, marked)) as Json, 0, unmarked)
+    ? toCelValue(parseJson(text.replace(TOKEN, marked)) as Json, 0, unmarked)
     : toCelValue(json)
 }
 

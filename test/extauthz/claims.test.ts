@@ -17,6 +17,7 @@ import {
   sign,
   type SigningKey,
   signingKey,
+  signText,
 } from './helpers.js'
 
 let key: SigningKey
@@ -79,6 +80,17 @@ describe('claims', () => {
     const claims = JSON.parse('{"__proto__":{"admin":true}}') as object
     const answer = await check({ headers: [bearer(await sign(key, claims))] })
     expect(answer.status).toBe(200)
+  })
+
+  test('a name that ends with an escape is the claim that it spells, whatever was parsed before', async () => {
+    // Of a body that anybody may send.
+    JSON.parse(String.raw`{"sid":[],"exp":1,"iss":"","aud":"","group\\":0}`)
+    const deny = ['has(jwt.groups) && "blocked" in jwt.groups']
+    const authorization = { deny, require: [], allow: [] }
+    const { check } = checker([entry({ jwt: jwt(available(key.jwk)), authorization })])
+    const claims = `{"sid":1,"exp":${String(NOW + 600)},"iss":"${ISSUER}","aud":"${CLAIMS.aud}"`
+    const token = await signText(key, String.raw`${claims},"group\u0073":["blocked"]}`)
+    expect((await check({ headers: [bearer(token)] })).status).toBe(403)
   })
 
   test.each([

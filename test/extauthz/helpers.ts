@@ -2,7 +2,7 @@
 // decoded answers.
 
 import { create, fromBinary, type JsonObject as ProtoJson, toBinary } from '@bufbuild/protobuf'
-import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
+import { CompactSign, type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
 import { lazyValue } from '../../src/cel/attributes.js'
 import type { AuthzTable } from '../../src/extauthz/authz-table.js'
 import { buildAuthzTable } from '../../src/extauthz/authz-table.js'
@@ -50,6 +50,12 @@ export function sign(key: SigningKey, claims: object = {}, header: object = {}):
     .setProtectedHeader({ alg, ...(kid !== undefined && { kid }), ...header })
     .sign(key.privateKey)
 }
+
+/** Signs a payload as it is written. */
+export const signText = ({ jwk, privateKey }: SigningKey, payload: string): Promise<string> =>
+  new CompactSign(Buffer.from(payload))
+    .setProtectedHeader({ alg: 'RS256', ...(jwk.kid !== undefined && { kid: jwk.kid }) })
+    .sign(privateKey)
 
 export const base64url = (value: string | object): string =>
   Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')
