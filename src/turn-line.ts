@@ -1,8 +1,10 @@
 // Lets pieces of work that wait for a turn of the event loop have only a few milliseconds of it together: a hundred long
 // bodies would otherwise each take a slice in every turn, and all else would wait for all of them.
 
-/** Milliseconds in a turn, after which those that still wait have to wait for the next one. */
+/** Milliseconds in a turn, after which those that still wait have to wait for the next one, and so has what comes new. */
 const TURN_MS = 4
+/** What a piece of work takes at least. */
+const SHORTEST_MS = 0.001
 
 /** Work that waits for a turn. Owners take turns with each other; the work of one has them in the order in which it came. */
 export class TurnLine {
@@ -11,6 +13,11 @@ export class TurnLine {
   readonly #waiting = new Map<unknown, (() => void)[]>()
   #count = 0
   #isServing = false
+  /** Milliseconds that work took in this turn which began without waiting. */
+  #begun = 0
+  readonly #endTurn = (): void => {
+    this.#begun = 0
+  }
 
   /** @param now returns milliseconds, such as performance.now(). */
   constructor(now: () => number) {
@@ -28,6 +35,23 @@ export class TurnLine {
       this.#isServing = true
       setImmediate(() => void this.#serve())
     })
+  }
+
+  /** Whether new work may begin in this turn: many that come at once would take as long as all of them together. */
+  hasRoom(): boolean {
+    return this.#begun < TURN_MS
+  }
+
+  /** Does new work in this turn. */
+  begin<T>(work: () => T): T {
+    const start = this.#now()
+    try {
+      return work()
+    } finally {
+      if (this.#begun === 0) setImmediate(this.#endTurn)
+      // Even a clock that stands still counts it.
+      this.#begun += Math.max(this.#now() - start, SHORTEST_MS)
+    }
   }
 
   async #serve(): Promise<void> {

@@ -117,13 +117,19 @@ export function timedSlices(now: () => number, ms = SLICE_MS): Slice {
   return { begin: () => void (end = now() + ms), isOver: () => now() >= end }
 }
 
-/** Runs work in slices. Short work returns its result without a promise; undefined: signal ended the work. */
+/**
+ * Runs work in slices. Short work returns its result without a promise, unless others have taken the time of this turn;
+ * undefined: signal ended the work.
+ */
 export function inTurns<T>(
   work: Work<T>,
   signal?: Ending,
   slice = EVERY_YIELD,
 ): T | undefined | Promise<T | undefined> {
-  const step = oneSlice(work, slice)
+  // Work with slices of its own is one at a time.
+  const isAlone = slice !== EVERY_YIELD
+  if (!isAlone && !line.hasRoom()) return goOn(work, signal, slice)
+  const step = isAlone ? oneSlice(work, slice) : line.begin(() => oneSlice(work, slice))
   return step.done === true ? step.value : goOn(work, signal, slice)
 }
 

@@ -132,7 +132,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
 
   'extproc/encodings': ['result'],
-  'extproc/stream': ['ir', 'cel', 'oauth', 'grpc', 'ending', 'errors', 'request-id'],
+  'extproc/stream': ['ir', 'cel', 'oauth', 'grpc', 'ending', 'errors', 'request-id', 'turns'],
   'extproc/relay': ['extproc/stream', 'oauth/relay', 'oauth', 'ir', 'remote', 'result'],
   'extproc/well-known': [
     ...[

@@ -65,3 +65,20 @@ test('after all is done, the next work is done too', async () => {
   await new Promise(setImmediate)
   await expect(line.wait()).resolves.toBeUndefined()
 })
+
+test('work that begins without waiting fills its turn, and the next one has room again', async () => {
+  const clock = { now: 0 }
+  const line = new TurnLine(() => clock.now)
+  const take = (ms: number): boolean =>
+    line.hasRoom() && line.begin(() => ((clock.now += ms), true))
+  expect([take(3), take(3), take(0), take(0)]).toEqual([true, true, false, false])
+  await new Promise(setImmediate)
+  expect([take(0), take(5), take(0)]).toEqual([true, true, false])
+  await new Promise(setImmediate)
+  const broken = (): never => {
+    clock.now += 5
+    throw new Error('broken')
+  }
+  expect(() => line.begin(broken)).toThrow('broken')
+  expect(line.hasRoom()).toBe(false)
+})

@@ -3,7 +3,7 @@
 
 import { randomUUID } from 'node:crypto'
 import type { Json } from '../ir/json.js'
-import { parseJson } from '../json/parse-json.js'
+import { parseNamed } from '../json/parse-named.js'
 import { type CelValue, toCelValue } from './values.js'
 
 const LONG_NUMBER = /\d{16}/
@@ -16,9 +16,9 @@ const MARK = `${randomUUID()} `
 
 /** @throws SyntaxError, CelLimitError. */
 export function parseJsonText(text: string): CelValue {
-  const json = parseJson(text) as Json
+  const json = parseNamed(text) as Json
   return mayBeRounded(text)
-    ? toCelValue(parseJson(text.replace(TOKEN, marked)) as Json, 0, unmarked)
+    ? toCelValue(parseNamed(text.replace(TOKEN, marked)) as Json, 0, unmarked)
     : toCelValue(json)
 }
 

@@ -3,7 +3,7 @@
 
 import { constants, type KeyObject, verify, type VerifyKeyObjectInput } from 'node:crypto'
 import type { Json, JsonObject } from '../ir/json.js'
-import { parseJson } from '../json/parse-json.js'
+import { parseNamed } from '../json/parse-named.js'
 import type { SignatureAlgorithm } from '../oauth/key-set.js'
 import { decodeUtf8 } from '../utf8.js'
 
@@ -95,7 +95,7 @@ const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
 export function parseObject(text: string | undefined): JsonObject | undefined {
   if (text === undefined) return undefined
   try {
-    const value = parseJson(text) as Json
+    const value = parseNamed(text) as Json
     return typeof value === 'object' && value !== null && !Array.isArray(value)
       ? (value as JsonObject)
       : undefined

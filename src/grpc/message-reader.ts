@@ -33,15 +33,21 @@ export class MessageReader {
     endOfMessage(buffer, this.#from, this.#to)
   }
 
-  /** Returns the next whole message as a copy, or undefined. @throws {GrpcError} */
+  /** Returns the next whole message, which nothing else refers to, or undefined. @throws {GrpcError} */
   next(): Buffer | undefined {
     if (this.#buffer === undefined) return undefined
     const end = endOfMessage(this.#buffer, this.#from, this.#to)
     if (end === undefined) return undefined
-    const message = Buffer.from(this.#buffer.subarray(this.#from + PREFIX_BYTES, end))
+    const message = this.#taken(this.#buffer.subarray(this.#from + PREFIX_BYTES, end), end)
     this.#from = end
     if (this.#from === this.#to) this.clear()
     return message
+  }
+
+  /** A long message is often all that there is in the buffer, which is then not used again. */
+  #taken(message: Buffer, end: number): Buffer {
+    const isAll = end === this.#to && 2 * message.length >= (this.#buffer?.length ?? 0)
+    return isAll ? message : Buffer.from(message)
   }
 
   clear(): void {

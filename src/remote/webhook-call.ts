@@ -35,10 +35,10 @@ export interface PooledCall {
   readonly signal: Ending
 }
 
-/** An answer with its whole body. */
+/** An answer with its whole body, in few parts. */
 export interface WebhookAnswer {
   readonly status: number
-  readonly body: Uint8Array
+  readonly body: readonly Uint8Array[]
 }
 
 /** The answer, or why there is none. */
@@ -147,10 +147,10 @@ export class WebhookCall implements CallHandler {
 
   onEnd(): void {
     this.end()
-    const body = joined(this.bytes.take())
+    const body = this.bytes.take()
     if (this.encoding === '') return this.settle(ok({ status: this.status, body }))
-    decodeBody(body, this.encoding, this.call.maxBytes).then(
-      (decoded) => this.settle(ok({ status: this.status, body: decoded })),
+    decodeBody(joined(body), this.encoding, this.call.maxBytes).then(
+      (decoded) => this.settle(ok({ status: this.status, body: [decoded] })),
       (error: unknown) => this.fail(error),
     )
   }

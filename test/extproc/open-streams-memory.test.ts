@@ -118,7 +118,7 @@ class FakeStream {
 }
 
 test('an open stream keeps no more than what it holds back, and nothing when it is gone', async () => {
-  const answer = { status: 200, headers: {}, body: Buffer.from('{"action":{}}') }
+  const answer = { status: 200, headers: {}, body: [Buffer.from('{"action":{}}')] }
   const pools = {
     call: () => Promise.resolve({ ok: true, value: answer } as never),
     close: () => Promise.resolve(),

@@ -68,7 +68,7 @@ const call = (port: number): PooledCall => ({
 })
 
 const textOf = (result: CallResult): string =>
-  result.ok ? Buffer.from(result.value.body).toString('latin1') : result.error.type
+  result.ok ? Buffer.concat(result.value.body).toString('latin1') : result.error.type
 
 async function both(port: number): Promise<readonly [string, string]> {
   const pools = plainPools()

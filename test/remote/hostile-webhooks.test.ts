@@ -44,7 +44,7 @@ const says =
   (socket: Socket): void =>
     void socket.write(text, 'latin1')
 const textOf = (result: CallResult): string =>
-  result.ok ? Buffer.from(result.value.body).toString('latin1') : result.error.type
+  result.ok ? Buffer.concat(result.value.body).toString('latin1') : result.error.type
 
 /** An answer of so many bytes with its head. */
 function answerOf(length: number): string {

@@ -1,6 +1,6 @@
 // Holds a body until it is complete, within its own limit and the budget that all bodies share.
 
-import { ByteCollector, joined } from '../../byte-collector.js'
+import { ByteCollector } from '../../byte-collector.js'
 import type { Hold } from '../stream/held-bytes.js'
 
 /** A body that is held. */
@@ -12,10 +12,8 @@ export interface HeldBody {
    * Reserves room for the text of a complete body and the webhook request. false: no room is left, the body is dropped.
    */
   prepare(): boolean
-  /** Returns the whole body, once. It counts as held until drop() is called. */
-  take(): Uint8Array
-  /** Returns the body like take(), in few parts; none: it is empty. */
-  takeParts(): readonly Uint8Array[]
+  /** Returns the whole body, once, in few parts; none: it is empty. It counts as held until drop() is called. */
+  take(): readonly Buffer[]
   /** Drops the body and releases its bytes. */
   drop(): void
 }
@@ -51,11 +49,7 @@ class Held implements HeldBody {
     return hasRoom
   }
 
-  take(): Uint8Array {
-    return joined(this.bytes.take())
-  }
-
-  takeParts(): readonly Uint8Array[] {
+  take(): readonly Buffer[] {
     return this.bytes.take()
   }
 

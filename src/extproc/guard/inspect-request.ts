@@ -5,7 +5,7 @@ import type { Ending } from '../../ending.js'
 import { apiOfPath } from '../../llm/detect-api.js'
 import { readRequest } from '../../llm/read-body.js'
 import { inTurns } from '../../turns.js'
-import { encodeUtf8InTurns } from '../../utf8.js'
+import { encodeUtf8InTurns, joinInTurns } from '../../utf8.js'
 import { BUSY } from '../stream/held-bytes.js'
 import type { GuardDeps } from '../webhook/ask-webhooks.js'
 import { type Guard, inspectsOf } from '../webhook/compiled-guard.js'
@@ -40,7 +40,9 @@ export async function inspectRequest(
   deps: GuardDeps,
 ): Promise<RequestFinding> {
   const path = requestPath(attributes)
-  const bytes = body.take()
+  const joining = inTurns(joinInTurns(body.take()), signal)
+  const bytes = joining instanceof Promise ? await joining : joining
+  if (bytes === undefined) return { type: 'aborted' }
   const reading = inTurns(readRequest(bytes, path, inspectsOf(guard.request)), signal)
   const read = reading instanceof Promise ? await reading : reading
   if (read === undefined) return { type: 'aborted' }

@@ -22,15 +22,15 @@ export function asUtf8(headers: Headers): Readonly<Record<string, string>> {
   return { 'content-type': `${media ?? 'text/plain'}; charset=utf-8` }
 }
 
-/** Sends on a held reply. bytes: as received. */
+/** Sends on a held reply. bytes: as received. Returns a promise only if it takes more than this turn. */
 export function sendPassed(
   stream: ProcessorStream,
   finding: PassedReply,
   bytes: Uint8Array,
   headers: Headers,
   hasTrailers: boolean,
-): void {
+): Promise<void> | void {
   const set = finding.type === 'unread' ? {} : asUtf8(headers)
-  if (finding.type !== 'changed') sendReply(stream, { set }, bytes, hasTrailers)
-  else sendReply(stream, { set, remove: OF_THE_BYTES }, finding.body, hasTrailers)
+  if (finding.type !== 'changed') return sendReply(stream, { set }, bytes, hasTrailers)
+  return sendReply(stream, { set, remove: OF_THE_BYTES }, finding.body, hasTrailers)
 }

@@ -4,10 +4,11 @@
 import type { Attributes } from '../../cel/attributes.js'
 import type { Ending } from '../../ending.js'
 import { expectFullDuplex } from '../stream/full-duplex.js'
-import { type HeaderChange, sendBody, sendHeaders, sendTrailers } from '../stream/guard-messages.js'
+import { type HeaderChange, sendHeaders } from '../stream/guard-messages.js'
 import { immediateResponse, withRequestId } from '../stream/immediate-response.js'
 import type { BodyPart, HeadersPart } from '../stream/process-message.js'
 import type { FirstMessage, ProcessorStream } from '../stream/processor.js'
+import { sendWhole } from '../stream/whole-body.js'
 import type { GuardDeps } from '../webhook/ask-webhooks.js'
 import { loggedReply, logRefusal, type RefusedPhase } from '../webhook/refusal-log.js'
 import { createGuardedPhase } from './guarded-phase.js'
@@ -73,8 +74,9 @@ export function createRequestGuard(
     const inspected = hadBody ? await form.inspect(held, attributes, stream.signal) : NO_BODY
     if (inspected.type === 'refused') return refuse(inspected)
     if (inspected.type === 'aborted') return
+    const sending = sendRequest(form, stream, inspected, hasTrailers)
+    if (sending !== undefined) await sending
     phase.become('done')
-    sendRequest(form, stream, inspected, hasTrailers)
   }
   const tooLarge = (): void => refuse(form.tooLarge(attributes))
   const busy = (): void => refuse(form.busy(attributes))
@@ -116,15 +118,14 @@ const NO_BODY = { type: 'passed', body: new Uint8Array() } as const
 
 function sendRequest(
   form: RequestForm,
-  { send }: ProcessorStream,
+  stream: ProcessorStream,
   { body, headers }: Extract<RequestFinding, { readonly type: 'passed' }>,
   hasTrailers: boolean,
-): void {
+): Promise<void> | void {
   const change = form.change()
   const length: Readonly<Record<string, string>> = hasTrailers
     ? {}
     : { 'content-length': String(body.length) }
-  sendHeaders(send, 'request', { ...change, set: { ...change.set, ...headers, ...length } })
-  sendBody(send, 'request', body, !hasTrailers)
-  if (hasTrailers) sendTrailers(send, 'request')
+  sendHeaders(stream.send, 'request', { ...change, set: { ...change.set, ...headers, ...length } })
+  return sendWhole(stream, 'request', [body], hasTrailers)
 }

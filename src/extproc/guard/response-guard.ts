@@ -2,6 +2,8 @@
 // streamed one as it arrives (decisions 15-20).
 
 import type { Ending } from '../../ending.js'
+import { inTurns } from '../../turns.js'
+import { joinInTurns } from '../../utf8.js'
 import { type Decoder, NO_BYTES } from '../encodings/decoder.js'
 import { expectFullDuplex } from '../stream/full-duplex.js'
 import { sendHeaders } from '../stream/guard-messages.js'
@@ -164,12 +166,15 @@ function createHeldReply(
     tooLarge: () => refuseUnread(TOO_LARGE),
     busy: () => refuse(busyReply(request.attributes())),
     complete: async (held, hasTrailers) => {
-      const bytes = held.take()
+      const joining = inTurns(joinInTurns(held.take()), stream.signal)
+      const bytes = joining instanceof Promise ? await joining : joining
+      if (bytes === undefined) return
       const finding = await inspect(bytes)
       if (finding.type === 'aborted') return
       if (finding.type === 'refused') return refuse(finding, hasTrailers)
+      const sending = sendPassed(stream, finding, bytes, headers(), hasTrailers)
+      if (sending !== undefined) await sending
       phase.become('done')
-      sendPassed(stream, finding, bytes, headers(), hasTrailers)
     },
   })
   return { phase, refuseUnread }

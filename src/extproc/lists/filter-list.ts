@@ -4,7 +4,7 @@ import type { Attributes } from '../../cel/attributes.js'
 import { Budget } from '../../cel/budget.js'
 import type { CostlyExpressions } from '../../cel/costly-expressions.js'
 import type { Ending } from '../../ending.js'
-import { applyEdits, type JsonText, readJsonTextInSlices } from '../../json/json-text.js'
+import { applyEdits, type JsonText, readJsonTextInTurns } from '../../json/json-text.js'
 import { UnreadableForm } from '../../json/unreadable-form.js'
 import {
   type AskedLists,
@@ -30,6 +30,8 @@ export interface ListCaller {
   readonly ending: Ending
 }
 
+const UNAWAITED = 'nobody waits for it any more'
+
 /** Items judged without a pause; each may spend a whole budget, about 5 ms. */
 const ITEMS_AT_ONCE = 2
 
@@ -38,7 +40,8 @@ export async function filterMessage(
   text: string,
   caller: ListCaller,
 ): Promise<Result<string, string>> {
-  const json = await readJsonTextInSlices(text)
+  const json = await inTurns(readJsonTextInTurns(text), caller.ending)
+  if (json === undefined) return err(UNAWAITED)
   if (!json.ok) return err(json.error)
   const lists = listsOf(json.value, caller.asked)
   if (!lists.ok) return lists
@@ -46,7 +49,7 @@ export async function filterMessage(
   for (const list of lists.value) edits.push(...withoutItems(list, await hiddenOf(list, caller)))
   if (edits.length === 0) return ok(text)
   const filtered = await inTurns(applyEdits(text, edits, new Pace()), caller.ending)
-  return filtered === undefined ? err('nobody waits for it any more') : ok(filtered)
+  return filtered === undefined ? err(UNAWAITED) : ok(filtered)
 }
 
 function listsOf({ root }: JsonText, asked: AskedLists): Result<readonly FoundList[], string> {

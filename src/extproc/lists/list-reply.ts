@@ -123,9 +123,9 @@ export function createJsonReply({
     const filtered = await filterBytes(bytes.take(), caller)
     if (stream.signal.aborted) return
     if (!filtered.ok) return refuse(filtered.error, hasTrailers)
-    end('done')
     const { body, isSame } = filtered.value
-    sendReply(stream, isSame ? {} : { remove: OF_THE_BYTES }, body, hasTrailers)
+    await sendReply(stream, isSame ? {} : { remove: OF_THE_BYTES }, body, hasTrailers)
+    end('done')
   }
   return {
     refuse,

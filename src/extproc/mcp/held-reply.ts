@@ -3,7 +3,7 @@
 import { wordsEntry } from '../../llm/text/words.js'
 import type { GuardedMessage } from '../../mcp/texts/guarded-message.js'
 import { inTurns, type Work } from '../../turns.js'
-import { decodeUtf8InTurns, encodeUtf8InTurns } from '../../utf8.js'
+import { decodeUtf8InTurns, encodeUtf8InTurns, joinInTurns } from '../../utf8.js'
 import { looksLikeJson } from '../guard/error-body.js'
 import { createGuardedPhase, type GuardedPhase } from '../guard/guarded-phase.js'
 import { isSuccess, lengthOfReply, type ReplyFinding, TOO_LARGE } from '../guard/inspect-reply.js'
@@ -61,12 +61,13 @@ export function createHeldMcpReply(
     tooLarge: () => refuseUnread(TOO_LARGE),
     busy: () => refuse(mcpBusy(answered())),
     complete: async (held, hasTrailers) => {
-      const bytes = held.take()
+      const bytes = await inTurns(joinInTurns(held.take()), stream.signal)
+      if (bytes === undefined) return
       const finding = await inspectBody(bytes, answered, exchange, isSuccess(headers()))
       if (finding.type === 'aborted' || exchange.signal.aborted) return
       if (finding.type === 'refused') return refuse(finding, hasTrailers)
+      await sendPassed(stream, finding, bytes, headers(), hasTrailers)
       phase.become('done')
-      sendPassed(stream, finding, bytes, headers(), hasTrailers)
     },
   })
   return {

@@ -12,7 +12,7 @@ import {
   readClientMessages,
 } from '../../mcp/texts/guarded-message.js'
 import { inTurns, Pace, type Work } from '../../turns.js'
-import { encodeUtf8InTurns } from '../../utf8.js'
+import { encodeUtf8InTurns, joinInTurns } from '../../utf8.js'
 import type { RequestFinding } from '../guard/inspect-request.js'
 import type { Aborted } from '../guard/inspection.js'
 import type { RequestForm } from '../guard/request-guard.js'
@@ -48,9 +48,9 @@ export function mcpRequests(
     tooSlow: () => mcpTooSlow(NO_CALLS),
     busy: () => mcpBusy(NO_CALLS),
     inspect: async (held, attributes) => {
-      const body = held.take()
-      const read = await inTurns(readMcpRequest({ ...factsOf(attributes), body }), signal)
-      if (read === undefined) return ABORTED
+      const body = await inTurns(joinInTurns(held.take()), signal)
+      const read = body && (await inTurns(readMcpRequest({ ...factsOf(attributes), body }), signal))
+      if (body === undefined || read === undefined) return ABORTED
       if (!read.ok) return unreadableMcpRequest(read.error)
       const { json } = read.value
       if (json === undefined) return { type: 'passed', body }

@@ -2,11 +2,10 @@
 // budget of all bodies, which Envoy has not.
 
 import type { UncheckedBodyEntry } from '../../ir/proc-entry.js'
-import { nextTurn } from '../../turns.js'
 import { createGuardedPhase } from '../guard/guarded-phase.js'
 import type { HeldBody } from '../guard/held-body.js'
 import { expectFullDuplex } from '../stream/full-duplex.js'
-import { sendBody, sendHeaders, sendTrailers } from '../stream/guard-messages.js'
+import { sendHeaders } from '../stream/guard-messages.js'
 import {
   errorReply,
   immediateResponse,
@@ -16,6 +15,7 @@ import {
 import { loggedRequest } from '../stream/logged-request.js'
 import type { Headers } from '../stream/process-message.js'
 import { type Processor, type ProcessorStream, UnexpectedMessage } from '../stream/processor.js'
+import { sendWhole } from '../stream/whole-body.js'
 import type { GuardDeps } from '../webhook/ask-webhooks.js'
 
 const REFUSED = {
@@ -36,9 +36,6 @@ const REFUSED = {
     { 'retry-after': '1' },
   ),
 } satisfies Readonly<Record<string, Reply>>
-
-/** Bytes of bodies in one turn of the event loop: less than a millisecond. */
-const AT_ONCE = 256 * 1024
 
 /** A body that is not passed on. */
 export interface RefusedBody {
@@ -70,7 +67,9 @@ export function createUncheckedBody(
   }
   const complete = async (held: HeldBody, hasTrailers: boolean): Promise<void> => {
     clearTimeout(timer)
-    await passOn(stream, held, hasTrailers)
+    const length = hasTrailers ? {} : { set: { 'content-length': String(held.size) } }
+    sendHeaders(stream.send, 'request', length)
+    await sendWhole(stream, 'request', held.take(), hasTrailers)
     phase.become('done')
   }
   const phase = createGuardedPhase(
@@ -106,36 +105,5 @@ export function createUncheckedBody(
     responseBody: unexpected,
     responseTrailers: unexpected,
     isDone: () => phase.state === 'done' || phase.state === 'refused',
-  }
-}
-
-/** Sends the headers of a request and its body. It takes several turns if the body is long, and stops when the stream ends. */
-async function passOn(stream: ProcessorStream, held: HeldBody, hasTrailers: boolean) {
-  const { send, signal } = stream
-  const { size } = held
-  if (size > AT_ONCE) await nextTurn()
-  if (signal.aborted) return
-  sendHeaders(send, 'request', hasTrailers ? {} : { set: { 'content-length': String(size) } })
-  await sendParts(stream, held.takeParts(), !hasTrailers)
-  if (hasTrailers && !signal.aborted) sendTrailers(send, 'request')
-}
-
-const NOTHING = new Uint8Array(0)
-
-async function sendParts(
-  { send, signal }: ProcessorStream,
-  parts: readonly Uint8Array[],
-  isLast: boolean,
-): Promise<void> {
-  if (parts.length === 0) return sendBody(send, 'request', NOTHING, isLast)
-  let sent = 0
-  for (const [index, part] of parts.entries()) {
-    if (sent > 0 && sent + part.length > AT_ONCE) {
-      await nextTurn()
-      sent = 0
-    }
-    if (signal.aborted) return
-    sendBody(send, 'request', part, isLast && index === parts.length - 1)
-    sent += part.length
   }
 }

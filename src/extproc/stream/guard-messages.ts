@@ -21,7 +21,7 @@ export interface HeaderChange {
 export type Send = (message: Uint8Array) => void
 
 /** Maximum bytes of body in one message that Envoy takes. */
-const PIECE_BYTES = 64 * 1024
+export const PIECE_BYTES = 64 * 1024
 /** Maximum bytes of a UTF-16 unit in UTF-8. */
 const MAX_CHARACTER_BYTES = 3
 /** HeaderValueOption.append_action. */

@@ -5,6 +5,7 @@ import type { Reply } from './immediate-response.js'
 import type { Headers } from './process-message.js'
 import type { ProcessorStream } from './processor.js'
 import { kindOf } from './refusal-metadata.js'
+import { sendWhole } from './whole-body.js'
 
 /** Headers that describe the exact bytes of a body. */
 export const OF_THE_BYTES = [
@@ -16,18 +17,18 @@ export const OF_THE_BYTES = [
   'repr-digest',
 ] as const
 
-/** Sends headers, body and, if the LLM sent them, trailers. */
+/** Sends headers, body and, if the LLM sent them, trailers. Returns a promise only if it takes more than this turn. */
 export function sendReply(
   stream: ProcessorStream,
   change: HeaderChange,
   body: Uint8Array,
   hasTrailers: boolean,
-): void {
+): Promise<void> | void {
   const length: Readonly<Record<string, string>> = hasTrailers
     ? {}
     : { 'content-length': String(body.length) }
   sendHeaders(stream.send, 'response', { ...change, set: { ...change.set, ...length } })
-  sendRest(stream, body, hasTrailers)
+  return sendWhole(stream, 'response', [body], hasTrailers)
 }
 
 function sendRest({ send }: ProcessorStream, body: Uint8Array, hasTrailers: boolean): void {
@@ -68,10 +69,11 @@ export function createOwnReply(stream: ProcessorStream): OwnReply {
   return {
     send: (reply, headers, hasTrailers) => {
       const change = changeTo(reply, headers)
-      if (hasBegun) return sendReply(stream, change, reply.body, hasTrailers)
-      owed = reply.body
-      const set = { ...change.set, 'content-length': String(owed.length) }
-      sendHeaders(stream.send, 'response', { ...change, set })
+      const length: Readonly<Record<string, string>> =
+        hasBegun && hasTrailers ? {} : { 'content-length': String(reply.body.length) }
+      sendHeaders(stream.send, 'response', { ...change, set: { ...change.set, ...length } })
+      if (hasBegun) sendRest(stream, reply.body, hasTrailers)
+      else owed = reply.body
     },
     begin: (hasTrailers) => {
       hasBegun = true

@@ -1,17 +1,18 @@
 // Parses the body of a webhook's answer strictly: it must be exactly one of the three verdicts (decisions 15 and 16).
 
 import type { Phase } from '../../ir/proc-entry.js'
-import type { JsonNode } from '../../json/json-node.js'
+import type { JsonNode, JsonProblem } from '../../json/json-node.js'
 import { MAX_VALUES } from '../../json/json-reader.js'
 import {
   type JsonText,
   readJson,
-  readJsonInSlices,
+  readJsonInTurns,
   readJsonTextInSlices,
 } from '../../json/json-text.js'
 import type { JsonObjectNode } from '../../json/members.js'
 import { err, ok, type Result } from '../../result.js'
-import { nextTurn, Pace, unitsOf } from '../../turns.js'
+import { inTurns, nextTurn, Pace, unitsOf, type Work } from '../../turns.js'
+import { joinInTurns } from '../../utf8.js'
 import { reasonOf } from './verdict-reason.js'
 
 /** An entry that a webhook was shown. */
@@ -43,17 +44,17 @@ export type Verdict =
   | ({ readonly type: 'modify'; readonly contents: readonly string[] } & Passing)
   | ({ readonly type: 'reject'; readonly status: number; readonly text: string } & Explained)
 
-/** The error is a sentence without any text of the answer. */
+/** parts: the body of the answer. The error is a sentence without any text of the answer. */
 export async function readVerdict(
-  answer: Uint8Array,
+  parts: readonly Uint8Array[],
   phase: Phase,
   shown: readonly Shown[],
 ): Promise<Result<Verdict, string>> {
+  const [first] = parts
+  const isShort = parts.length === 1 && first !== undefined && first.length <= SHORT
   // An answer with two members of one name is rejected, because readers may pick either.
-  const read =
-    answer.length <= SHORT
-      ? readJson(answer)
-      : await readJsonInSlices(answer, nextTurn, mostValues(shown))
+  const read = isShort ? readJson(first) : await inTurns(readParts(parts, mostValues(shown)))
+  if (read === undefined) return err('nobody waits for the answer any more')
   if (!read.ok) return err(`the answer cannot be read: ${read.error}`)
   const { root } = read.value
   if (root.type !== 'object') return err('the answer is not a JSON object')
@@ -77,6 +78,13 @@ export async function readVerdict(
   return contents.ok
     ? ok({ type: 'modify', contents: contents.value, ...passing.value, ...explained })
     : contents
+}
+
+function* readParts(
+  parts: readonly Uint8Array[],
+  maxValues: number,
+): Work<Result<JsonText, JsonProblem>> {
+  return yield* readJsonInTurns(yield* joinInTurns(parts), maxValues)
 }
 
 /** Values for each entry of an answer: a choice, its message, its role and its content, and as many members of the webhook's own. */

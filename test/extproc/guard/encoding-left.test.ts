@@ -39,7 +39,7 @@ async function left(what: keyof typeof contexts, turns: number): Promise<Left> {
     call: () =>
       Promise.resolve({
         ok: true as const,
-        value: { status: 200, headers: {}, body: action },
+        value: { status: 200, headers: {}, body: [action] },
       }),
   }
   const deps = { ...guardrails(pools), now: () => 0, logger: silent }
@@ -52,7 +52,7 @@ async function left(what: keyof typeof contexts, turns: number): Promise<Left> {
     typeof text === 'string' && text.length === PIECE && text.startsWith('bbb')
   const finding =
     what === 'request'
-      ? inspectRequest({ take: () => bytes }, { guard, attributes: {}, signal }, deps)
+      ? inspectRequest({ take: () => [bytes] }, { guard, attributes: {}, signal }, deps)
       : inspectReply(
           bytes,
           { guard, headers: REPLY_HEADERS, attributes: {}, hadBody: true, signal },

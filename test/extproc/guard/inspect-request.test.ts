@@ -22,14 +22,14 @@ async function inspected(turns: number): Promise<{ type: string; asked: number }
       asked += 1
       return Promise.resolve({
         ok: true as const,
-        value: { status: 200, headers: {}, body: Buffer.from(MODIFY) },
+        value: { status: 200, headers: {}, body: [Buffer.from(MODIFY)] },
       })
     },
   }
   const deps = { ...guardrails(pools), now: () => 0, logger: silent }
   const guard = compileGuard(guardEntry('k', { request: [webhook(1)] }))
   const found = inspectRequest(
-    { take: () => body },
+    { take: () => [body] },
     { guard, attributes: {}, signal: leaving.signal },
     deps,
   )

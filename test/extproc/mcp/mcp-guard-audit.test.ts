@@ -83,7 +83,7 @@ const rejecting: WebhookPools['call'] = () =>
     ok({
       status: 200,
       headers: new Map(),
-      body: Buffer.from('{"action":{"body":"no","status_code":400}}'),
+      body: [Buffer.from('{"action":{"body":"no","status_code":400}}')],
     }),
   )
 const hanging: WebhookPools['call'] = ({ signal }) =>

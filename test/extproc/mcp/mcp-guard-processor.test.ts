@@ -33,7 +33,7 @@ interface Played {
 const masking: WebhookPools['call'] = ({ body }) => {
   const question = (JSON.parse(Buffer.from(body).toString()) as { body: object }).body
   const masked = JSON.stringify({ action: { body: question } }).replaceAll('secret', '****')
-  return Promise.resolve(ok({ status: 200, headers: new Map(), body: Buffer.from(masked) }))
+  return Promise.resolve(ok({ status: 200, headers: new Map(), body: [Buffer.from(masked)] }))
 }
 
 function play(changes: Partial<GuardDeps> = {}, call: WebhookPools['call'] = masking): Played {

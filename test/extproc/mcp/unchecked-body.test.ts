@@ -101,7 +101,8 @@ describe('a body', () => {
         await played.processor.requestBody(part('x'.repeat(65_536)))
     }
     const sent = [first, second].map(async ({ processor }) => processor.requestBody(part('', true)))
-    expect([first.kinds, second.kinds]).toEqual([[], []])
+    const isShort = ({ body }: Played): boolean => body().length < 8 * 65_536
+    expect([first, second].map(isShort)).toEqual([true, true])
     while (second.kinds.length === 0) await immediate()
     second.end()
     await Promise.all(sent)

@@ -36,7 +36,7 @@ const pools: WebhookPools = {
     }))
     await nextTurn()
     const answer = Buffer.from(JSON.stringify({ action: { body: { choices: masked } } }))
-    return ok({ status: 200, headers: {}, body: answer } as never)
+    return ok({ status: 200, headers: {}, body: [answer] } as never)
   },
   close: () => Promise.resolve(),
 }

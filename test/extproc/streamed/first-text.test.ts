@@ -38,7 +38,7 @@ async function speak({ rate, webhookMs, holdBack }: Speech): Promise<EventTexts>
   const saidAt: number[] = []
   const lags: number[] = []
   let calls = 0
-  const answer = { status: 200, headers: {}, body: Buffer.from('{"action":{}}') }
+  const answer = { status: 200, headers: {}, body: [Buffer.from('{"action":{}}')] }
   const pools = {
     call: () => {
       calls += 1

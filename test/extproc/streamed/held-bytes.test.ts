@@ -37,7 +37,7 @@ const pools: WebhookPools = {
         else if (value === 'fail') resolve(err({ type: 'aborted' }))
         else
           resolve(
-            ok({ status: 200, headers: {}, body: Buffer.from(JSON.stringify(value)) } as never),
+            ok({ status: 200, headers: {}, body: [Buffer.from(JSON.stringify(value))] } as never),
           )
       })
     }),

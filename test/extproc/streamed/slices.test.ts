@@ -39,7 +39,7 @@ const pools: WebhookPools = {
       ok({
         status: 200,
         headers: {},
-        body: Buffer.from(JSON.stringify(answer(text, role))),
+        body: [Buffer.from(JSON.stringify(answer(text, role)))],
       } as never),
     )
   },

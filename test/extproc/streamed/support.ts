@@ -46,7 +46,7 @@ const pools: WebhookPools = {
         signal,
         answer: (value) =>
           resolve(
-            ok({ status: 200, headers: {}, body: Buffer.from(JSON.stringify(value)) } as never),
+            ok({ status: 200, headers: {}, body: [Buffer.from(JSON.stringify(value))] } as never),
           ),
         fail: () => resolve(err({ type: 'timeout' } as never)),
         throw: reject,

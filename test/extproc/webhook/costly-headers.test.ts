@@ -26,7 +26,7 @@ test('of many calls at once, few are prepared in a turn, and others need not wai
   const pools: WebhookPools = {
     call: ({ backend }) => {
       called.push(backend)
-      return Promise.resolve(ok({ status: 200, body: Buffer.from('{"action":{}}') }))
+      return Promise.resolve(ok({ status: 200, body: [Buffer.from('{"action":{}}')] }))
     },
     close: () => Promise.resolve(),
   }

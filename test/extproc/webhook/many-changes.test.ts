@@ -23,7 +23,9 @@ function changed(phase: (typeof PHASES)[number], own: object = {}): Uint8Array {
 
 test.each(PHASES)('every text of a %s may be changed, in slices', async (phase) => {
   for (const own of [{}, { name: 'a', score: 1 }]) {
-    const { result, turns } = await countTurns(() => readVerdict(changed(phase, own), phase, SHOWN))
+    const { result, turns } = await countTurns(() =>
+      readVerdict([changed(phase, own)], phase, SHOWN),
+    )
     expect(result.ok && result.value.type === 'modify' && result.value.contents).toEqual(
       SHOWN.map(() => 'x'),
     )
@@ -34,11 +36,11 @@ test.each(PHASES)('every text of a %s may be changed, in slices', async (phase) 
 
 test('an answer with many more values than it was shown is not read', async () => {
   const own = { notes: Array.from({ length: 20 }, () => ['a', {}]) }
-  const verdict = await readVerdict(changed('request', own), 'request', SHOWN)
+  const verdict = await readVerdict([changed('request', own)], 'request', SHOWN)
   expect(verdict).toEqual({
     ok: false,
     error: 'the answer cannot be read: it holds too many values',
   })
-  const few = await readVerdict(changed('request'), 'request', SHOWN.slice(0, 1))
+  const few = await readVerdict([changed('request')], 'request', SHOWN.slice(0, 1))
   expect(few.ok).toBe(false)
 })

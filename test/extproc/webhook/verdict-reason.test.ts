@@ -13,7 +13,7 @@ const SHOWN = [{ role: 'user', content: 'a', isJson: false, isWritable: true }]
 
 async function reasonIn(action: object): Promise<unknown> {
   const answer = new TextEncoder().encode(JSON.stringify({ action }))
-  const verdict = await readVerdict(answer, 'request', SHOWN)
+  const verdict = await readVerdict([answer], 'request', SHOWN)
   return verdict.ok ? verdict.value.reason : verdict.error
 }
 

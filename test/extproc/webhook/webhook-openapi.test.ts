@@ -100,7 +100,7 @@ function asked(
 }
 
 const read = (phase: Phase, answer: unknown, shown: readonly Shown[]) =>
-  readVerdict(new TextEncoder().encode(JSON.stringify(answer)), phase, shown)
+  readVerdict([new TextEncoder().encode(JSON.stringify(answer))], phase, shown)
 
 describe.each(PHASES)('%s', (phase) => {
   const { question, verdict } = partsOf(phase)

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { parseJson } from '../../src/json/parse-json.js'
+import { parseNamed } from '../../src/json/parse-named.js'
 import { parsedAlone } from '../support/parsed-alone.js'
 
 /** Makes JSON.parse misread names that end with an escape, at this place of such an object (nodejs/node#63785). */
@@ -14,7 +14,7 @@ test.each([
   [String.raw`{"h":[],"a\\":0}`, String.raw`{"h":1,"a\/" : 2}`, 'a/'],
 ])('after %s, the last name of %s is %s', (before, text, name) => {
   misread(before)
-  expect(Object.keys(parseJson(text) as object)).toEqual(['h', name])
+  expect(Object.keys(parseNamed(text) as object)).toEqual(['h', name])
 })
 
 test('is what JSON.parse returns', () => {
@@ -31,7 +31,7 @@ test('is what JSON.parse returns', () => {
   fc.assert(
     fc.property(value, fc.constantFrom('', ' ', '\n\t'), (json, space) => {
       const text = JSON.stringify(json, null, space)
-      expect(parseJson(text)).toEqual(parsedAlone(text))
+      expect(parseNamed(text)).toEqual(parsedAlone(text))
     }),
   )
 })
@@ -45,12 +45,12 @@ describe('what is not JSON', () => {
     '{"a":1,}',
     String.raw`{"a\/":1,"a/":2}`,
   ])('%s throws', (text) => {
-    expect(() => parseJson(text)).toThrow(SyntaxError)
+    expect(() => parseNamed(text)).toThrow(SyntaxError)
   })
 })
 
 test('keeps a member that is called __proto__', () => {
-  expect(Object.keys(parseJson(String.raw`{"__proto__":1,"b\/":2}`) as object)).toEqual([
+  expect(Object.keys(parseNamed(String.raw`{"__proto__":1,"b\/":2}`) as object)).toEqual([
     '__proto__',
     'b/',
   ])
@@ -58,5 +58,5 @@ test('keeps a member that is called __proto__', () => {
 
 test('a text full of backslashes takes as long as another', () => {
   const text = `"${'\\\\'.repeat(5_000_000)}"`
-  expect(parseJson(text)).toHaveLength(5_000_000)
+  expect(parseNamed(text)).toHaveLength(5_000_000)
 })

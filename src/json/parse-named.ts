@@ -9,7 +9,7 @@ import { readJsonText } from './json-text.js'
  * Returns the value of the text, like JSON.parse.
  * @throws SyntaxError, also if names with escapes are there and one name is there twice.
  */
-export function parseJson(text: string): unknown {
+export function parseNamed(text: string): unknown {
   if (!hasEscapedName(text)) return JSON.parse(text)
   const read = readJsonText(text)
   if (!read.ok) throw new SyntaxError(read.error)
