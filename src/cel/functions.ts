@@ -84,7 +84,9 @@ interface Duration {
 function durationText({ seconds, nanos }: Duration): string {
   const all = seconds * 1_000_000_000n + BigInt(nanos)
   const digits = String(all < 0n ? -all : all).padStart(10, '0')
-  const fraction = digits.slice(-9).replace(/0+$/, '')
+  let end = digits.length
+  while (end > digits.length - 9 && digits[end - 1] === '0') end -= 1
+  const fraction = digits.slice(-9, end)
   const whole = `${all < 0n ? '-' : ''}${digits.slice(0, -9)}`
   return `${whole}${fraction === '' ? '' : `.${fraction}`}s`
 }
