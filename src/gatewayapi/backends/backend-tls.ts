@@ -49,13 +49,26 @@ export function tlsPolicyFor(
   target: string,
   portName: string | undefined,
 ): TlsPolicy | undefined {
-  const policies = context.reader.read('tlsPoliciesOn', target) ?? []
+  const first = firstBySection(context, target)
   return (
-    policies.find((policy) => sectionsOf(policy, target).includes(portName)) ??
-    policies.find((policy) => sectionsOf(policy, target).includes(undefined)) ??
-    (portName === undefined ? policies[0] : undefined)
+    first.get(portName) ??
+    first.get(undefined) ??
+    (portName === undefined ? context.reader.read('tlsPoliciesOn', target)?.[0] : undefined)
   )
 }
+
+/** Returns the first policy of each section of a backend, by precedence; undefined stands for the whole backend. */
+export const firstBySection = (
+  context: Context,
+  target: string,
+): ReadonlyMap<string | undefined, TlsPolicy> =>
+  query(context, 'tls-sections', target, ({ reader }) => {
+    const first = new Map<string | undefined, TlsPolicy>()
+    for (const policy of reader.read('tlsPoliciesOn', target) ?? [])
+      for (const section of sectionsOf(policy, target))
+        if (!first.has(section)) first.set(section, policy)
+    return first
+  })
 
 /** Returns the sectionNames with which a policy targets a backend; undefined stands for the whole backend. */
 export const sectionsOf = (policy: TlsPolicy, target: string): readonly (string | undefined)[] =>
