@@ -3,6 +3,7 @@
 
 import { describe, expect, test } from 'vitest'
 import { createTranslator, type Translation } from '../../src/gatewayapi/translator.js'
+import type { DecodedResource } from '../../src/resources/decode/decode.js'
 import { collectResources } from '../../src/resources/decode/resource-set.js'
 import { decodeFile } from '../../src/resources/files/file-record.js'
 import { kindsOf } from '../../src/resources/kinds/kinds.js'
@@ -26,6 +27,12 @@ function count(kind: string, object: object, member: string): void {
   Object.defineProperty(object, member, { enumerable: true, get })
 }
 
+function decode(document: Document): readonly DecodedResource[] {
+  const { resources, problems } = decodeFile(Buffer.from(JSON.stringify(document)), 'f', KINDS)
+  if (problems[0] !== undefined) throw new Error(problems[0].message)
+  return resources
+}
+
 type Watched = (resource: Resource<unknown>) => readonly (readonly [object, string])[]
 
 /** Translates the documents. watched: the members whose reads are counted, by kind. */
@@ -34,11 +41,7 @@ function translate(
   watched: Readonly<Record<string, Watched>>,
 ): Translation {
   reads.clear()
-  const decoded = documents.flatMap((document) => {
-    const { resources, problems } = decodeFile(Buffer.from(JSON.stringify(document)), 'f', KINDS)
-    if (problems[0] !== undefined) throw new Error(problems[0].message)
-    return resources
-  })
+  const decoded = documents.flatMap(decode)
   for (const { resource } of decoded)
     for (const [object, member] of watched[resource.kind]?.(resource) ?? [])
       count(resource.kind, object, member)
@@ -181,4 +184,38 @@ test('BackendTLSPolicies of one Service, each for a port', () => {
   expect(reads.get('BackendTLSPolicy')).toBeLessThan(100 * 12)
   const younger = statuses.find(({ name }) => name === 'younger')
   expect(younger?.conditions[0]?.message).toContain('tls-p-7')
+})
+
+test('routes that inherit policies are looked at one in each step', () => {
+  const documents = [
+    gateway('gw', [listener('own', 80)]),
+    ...each(40).map((index) => httpRoute(`r-${index}`, { rules: [{}] })),
+    {
+      apiVersion: `${API_GROUP}/v1alpha1`,
+      kind: 'ProxyPolicy',
+      metadata: { name: 'defaults' },
+      spec: {
+        targetRefs: [{ group: GATEWAY_API, kind: 'Gateway', name: 'gw' }],
+        traffic: { authorization: { policy: { matchExpressions: ['true'] } } },
+      },
+    },
+  ]
+  const touched = new Set<string>()
+  const decoded = documents.flatMap(decode)
+  for (const { resource } of decoded) {
+    const { kind, metadata, spec } = resource
+    const get = (): unknown => {
+      touched.add(metadata.name)
+      return spec
+    }
+    if (kind === 'HTTPRoute') Object.defineProperty(resource, 'spec', { enumerable: true, get })
+  }
+  const { resources } = collectResources(decoded)
+  touched.clear()
+  let most = 0
+  for (const _ of createTranslator(OPTIONS).translationWork(resources, new Map())) {
+    most = Math.max(most, touched.size)
+    touched.clear()
+  }
+  expect(most).toBeLessThan(4)
 })
