@@ -213,7 +213,8 @@ test('routes that inherit policies are looked at one in each step', () => {
   const { resources } = collectResources(decoded)
   touched.clear()
   let most = 0
-  for (const _ of createTranslator(OPTIONS).translationWork(resources, new Map())) {
+  const work = createTranslator(OPTIONS).translationWork(resources, new Map())
+  while (work.next().done !== true) {
     most = Math.max(most, touched.size)
     touched.clear()
   }
