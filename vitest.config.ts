@@ -173,6 +173,7 @@ const isolated = [
   'test/extauthz/fresh-keys.test.ts',
   'test/extproc/streamed/{async-webhooks,first-text,streamed-reply,tokens}.test.ts',
   'test/extproc/open-streams-memory.test.ts',
+  'test/gatewayapi/authorities.test.ts',
   'test/http2/memory.test.ts',
   'test/incremental/kept-alive.test.ts',
   'test/llm/event-slices.test.ts',

@@ -47,6 +47,7 @@ const SHARED_CACHES: Readonly<Record<string, string>> = {
   'cel/rule.ts': 'compiled rules by their text, while one of them is in use',
   'gatewayapi/backends/remote-notes.ts':
     'what a key set holds, kept on it for the policies that name it',
+  'gatewayapi/policies/inheritance.ts': 'which fields a policy sets, kept on its spec',
   'gatewayapi/policies/key-sets.ts':
     'an inline key set, kept on its part of the policy until that is translated',
   'gatewayapi/routes/path-patterns.ts':

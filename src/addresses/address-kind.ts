@@ -1,6 +1,6 @@
 // The table of special-purpose IP addresses, and a function that classifies an address by it.
 
-import { BlockList, isIP } from 'node:net'
+import { addressBytes, isWithin, networkOfText } from './address-bytes.js'
 import { embeddedIpv4 } from './embedded-ipv4.js'
 
 /** A class of addresses that has rules of its own. */
@@ -40,30 +40,34 @@ const ADDRESSES: Readonly<Record<Exclude<AddressKind, 'invalid'>, readonly strin
   ],
 }
 
-const lists = Object.entries(ADDRESSES).map(([kind, subnets]) => {
-  const list = new BlockList()
-  for (const subnet of subnets) {
-    const [network = '', prefix] = subnet.split('/')
-    list.addSubnet(network, Number(prefix), network.includes(':') ? 'ipv6' : 'ipv4')
-  }
-  return { kind: kind as AddressKind, list }
-})
+const lists = Object.entries(ADDRESSES).map(([kind, networks]) => ({
+  kind: kind as AddressKind,
+  networks: networks.map(networkOfText),
+}))
 
 /** Returns the kinds of an address; none for an ordinary one. ip: as returned by a resolver, perhaps with a zone. */
 export function kindsOfAddress(ip: string): readonly AddressKind[] {
-  const address = ip.split('%', 1)[0] ?? ''
-  switch (isIP(address)) {
-    case 4:
-      return listed(address, 'ipv4')
-    case 6:
-      return [
-        ...listed(address, 'ipv6'),
-        ...embeddedIpv4(address).flatMap((inner) => listed(inner, 'ipv4')),
-      ]
-    default:
-      return ['invalid']
-  }
+  const bytes = addressBytes(ip)
+  return kindsOfBytes(bytes, embeddedIpv4(bytes))
 }
 
-const listed = (address: string, family: 'ipv4' | 'ipv6'): readonly AddressKind[] =>
-  lists.filter(({ list }) => list.check(address, family)).map(({ kind }) => kind)
+/** Like kindsOfAddress(). embedded: the IPv4 addresses in it. */
+export function kindsOfBytes(
+  bytes: readonly number[],
+  embedded: readonly (readonly number[])[],
+): readonly AddressKind[] {
+  if (bytes.length === 0) return ['invalid']
+  const kinds: AddressKind[] = []
+  addKinds(bytes, kinds)
+  for (const inner of embedded) addKinds(inner, kinds)
+  return kinds
+}
+
+function addKinds(bytes: readonly number[], kinds: AddressKind[]): void {
+  for (const { kind, networks } of lists)
+    for (const network of networks)
+      if (isWithin(bytes, network)) {
+        kinds.push(kind)
+        break
+      }
+}

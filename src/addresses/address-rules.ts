@@ -1,7 +1,8 @@
 // Rules for the addresses to which neither Envoy (for a route) nor Gatehouse may connect (decisions 30 and 30a).
 
 import { BlockList, isIP } from 'node:net'
-import { type AddressKind, kindsOfAddress } from './address-kind.js'
+import { addressBytes } from './address-bytes.js'
+import { type AddressKind, kindsOfBytes } from './address-kind.js'
 import { embeddedIpv4 } from './embedded-ipv4.js'
 
 /** Decides which addresses may be connected to. */
@@ -53,28 +54,30 @@ const REFUSED = {
 
 /** Creates rules from the options, which do not change later. */
 export function createAddressRules({ scope, own, allowed }: AddressRuleOptions): AddressRules {
-  const ownAddresses = new BlockList()
-  for (const ip of own) if (isIP(ip) !== 0) ownAddresses.addAddress(ip, familyOf(ip))
+  const ownAddresses = new Set([...own].map((ip) => addressBytes(ip).join()))
+  ownAddresses.delete('')
   const exceptions = allowed.map(({ network, prefix, port }) => {
     const list = new BlockList()
     list.addSubnet(network, prefix, familyOf(network))
     return { list, port }
   })
+  const isException = (ip: string, port: number): boolean => {
+    const address = ip.split('%', 1)[0] ?? ''
+    return exceptions.some(
+      ({ list, port: only }) => (only ?? port) === port && list.check(address, familyOf(address)),
+    )
+  }
   return {
     refusalOf: (ip, port) => {
-      const kinds = kindsOfAddress(ip)
+      const bytes = addressBytes(ip)
+      const embedded = embeddedIpv4(bytes)
+      const kinds = kindsOfBytes(bytes, embedded)
       if (kinds.includes('invalid')) return MEANING.invalid
-      const address = ip.split('%', 1)[0] ?? ''
-      const family = familyOf(address)
-      const isException = exceptions.some(
-        ({ list, port: only }) => (only ?? port) === port && list.check(address, family),
-      )
-      if (isException) return undefined
+      if (isException(ip, port)) return undefined
       const kind = kinds.find((each) => REFUSED[scope].has(each))
       if (kind !== undefined) return MEANING[kind]
       const isOwn =
-        ownAddresses.check(address, family) ||
-        embeddedIpv4(address).some((inner) => ownAddresses.check(inner, 'ipv4'))
+        ownAddresses.has(bytes.join()) || embedded.some((inner) => ownAddresses.has(inner.join()))
       return isOwn ? "an address of Gatehouse's own" : undefined
     },
   }

@@ -1,7 +1,5 @@
 // Extracts IPv4 addresses from IPv6 ones: mapped, compatible, translated (NAT64), tunnelled (6to4, Teredo, ISATAP).
 
-import { isIPv6 } from 'node:net'
-
 interface Embedding {
   /** The bytes of the address from `start` (default 0). */
   readonly prefix: readonly number[]
@@ -42,28 +40,16 @@ const EMBEDDINGS: readonly Embedding[] = [
   { prefix: [2, 0, 0x5e, 0xfe], start: 8, at: LAST },
 ]
 
-/** Returns every IPv4 address that an IPv6 address may represent. */
-export function embeddedIpv4(address: string): readonly string[] {
-  const bytes = ipv6Bytes(address)
-  return EMBEDDINGS.filter(({ prefix, start = 0 }) =>
-    prefix.every((byte, i) => bytes[start + i] === byte),
-  ).flatMap(({ at, isInverted, isOneOfSeveral }) => {
+const NONE: readonly (readonly number[])[] = []
+
+/** Returns every IPv4 address that an IPv6 address may represent, both as bytes; none for an IPv4 address. */
+export function embeddedIpv4(bytes: readonly number[]): readonly (readonly number[])[] {
+  if (bytes.length !== 16) return NONE
+  const found: (readonly number[])[] = []
+  for (const { prefix, start = 0, at, isInverted, isOneOfSeveral } of EMBEDDINGS) {
+    if (!prefix.every((byte, i) => bytes[start + i] === byte)) continue
     const four = at.map((index) => (bytes[index] ?? 0) ^ (isInverted === true ? 0xff : 0))
-    return isOneOfSeveral === true && four[0] === 0 ? [] : [four.join('.')]
-  })
+    if (isOneOfSeveral !== true || four[0] !== 0) found.push(four)
+  }
+  return found
 }
-
-/** Returns the 16 bytes of a valid IPv6 address, else an empty list. */
-export function ipv6Bytes(address: string): readonly number[] {
-  if (!isIPv6(address)) return []
-  // URL converts every form to hexadecimal groups, including a dotted tail.
-  const canonical = new URL(`http://[${address}]`).hostname.slice(1, -1)
-  const [head = '', tail] = canonical.split('::')
-  const left = groups(head)
-  const right = tail === undefined ? [] : groups(tail)
-  const zeros = new Array<number>(8 - left.length - right.length).fill(0)
-  return [...left, ...zeros, ...right].flatMap((group) => [group >> 8, group & 0xff])
-}
-
-const groups = (text: string): number[] =>
-  text === '' ? [] : text.split(':').map((group) => parseInt(group, 16))

@@ -10,7 +10,9 @@ import { classSteps } from './class-steps.js'
 import { assertClosedParts } from './closed-parts.js'
 import { MAX_EXPRESSION_LENGTH, ruleEnvironment, syntaxEnvironment } from './environment.js'
 import { ExpressionError } from './expression-error.js'
+import { assertLiteralDepth } from './literal-depth.js'
 import { meter } from './metering.js'
+import { isKey } from './operator-costs.js'
 import { estimatedSize } from './pattern-size.js'
 import { holdPattern, MAX_CLASS_STEPS, MAX_PATTERN_SIZE, MAX_PATTERNS_SIZE } from './patterns.js'
 import { type CelProblem, celProblem, problemOf } from './problem.js'
@@ -59,6 +61,7 @@ function* compileChecked(
   yield
   const patterns = yield* holdPatterns(ast)
   assertMapKeys(ast)
+  assertLiteralDepth(ast)
   const reads = findReads(ast)
   for (const root of reads.roots.keys()) {
     const reason = denied[root]
@@ -128,7 +131,7 @@ function assertMapKeys(ast: ASTNode): void {
   walk(ast, (node) => {
     if (node.op !== 'map') return
     for (const [key] of node.args)
-      if (key.op === 'value' && DROPPED_KEYS.includes(key.args))
+      if (key.op === 'value' && (DROPPED_KEYS.includes(key.args) || !isKey(key.args)))
         throw new ExpressionError(
           `a map cannot have the key ${String(key.args)}`,
           key.start,

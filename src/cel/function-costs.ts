@@ -78,8 +78,9 @@ const duration: Cost = ([text]) => {
   charge(10 + text.length * 10)
 }
 
-/** Charges for copying the value, then for writing it. */
+/** Charges for copying the value, then for writing it. The JSON of a repeated header would never equal that of a string. */
 const toJson: Cost = ([value]) => {
+  if (isRepeatedHeader(value)) throw repeatedHeader()
   chargeWhole(value, 1)
   chargeWhole(value, 1)
   chargeWhole(value)

@@ -75,13 +75,29 @@ const BASE64: Functions = {
   'base64Decode(string): bytes': decodeBase64,
 }
 
+interface Duration {
+  readonly seconds: bigint
+  readonly nanos: number
+}
+
+/** Replaces the library's own text, for which ICU formats a number, and which is wrong below zero. */
+function durationText({ seconds, nanos }: Duration): string {
+  const all = seconds * 1_000_000_000n + BigInt(nanos)
+  const digits = String(all < 0n ? -all : all).padStart(10, '0')
+  let end = digits.length
+  while (end > digits.length - 9 && digits[end - 1] === '0') end -= 1
+  const fraction = digits.slice(-9, end)
+  const whole = `${all < 0n ? '-' : ''}${digits.slice(0, -9)}`
+  return `${whole}${fraction === '' ? '' : `.${fraction}`}s`
+}
+
 const CONVERSIONS: Functions = {
   'json(string): dyn': parseJsonText,
   'json(bytes): dyn': (bytes: Uint8Array) => parseJsonText(Buffer.from(bytes).toString('utf8')),
   'toJson(dyn): string': (value: unknown) => JSON.stringify(fromCelValue(value)),
   'string(google.protobuf.Timestamp): string': (time: Date) =>
     time.toISOString().replace('.000Z', 'Z'),
-  'string(google.protobuf.Duration): string': String,
+  'string(google.protobuf.Duration): string': durationText,
   'int(google.protobuf.Timestamp): int': (time: Date) => BigInt(Math.floor(time.getTime() / 1000)),
   'int(uint): int': (value: { valueOf(): bigint }) => value.valueOf(),
 }

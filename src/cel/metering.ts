@@ -4,7 +4,8 @@
 import type { ASTNode } from '@marcbachmann/cel-js'
 import { charge, isBudgetSpent } from './budget.js'
 import { chargeCall } from './function-costs.js'
-import { chargeBinary, chargeIndex } from './operator-costs.js'
+import { chargeBinary, chargeIndex, chargeKey } from './operator-costs.js'
+import { assertTypeDepth } from './value-costs.js'
 
 type Evaluate = (evaluator: unknown, self: unknown, context: unknown) => unknown
 type Handle = (...operands: unknown[]) => unknown
@@ -18,6 +19,7 @@ interface EvaluatedNode {
   readonly op: string
   readonly args: unknown
   readonly start: number
+  readonly checkedType?: { readonly name: string }
   readonly meta: {
     readonly evaluate?: Evaluate
     /** The expansion of a macro, evaluated instead of the node. */
@@ -55,6 +57,7 @@ function meterNode(node: EvaluatedNode, visit: Visit): void {
   const [children, attempted] = childrenOf(node)
   for (const child of children) meterNode(child, { ...visit, isAttempt: false })
   for (const child of attempted) meterNode(child, { ...visit, isAttempt: true })
+  meterOperands(node)
   if (isLeaf(node) && !visit.isAttempt && visit.seen.size > 1) return
   const cost = 1 + [...children, ...attempted].filter(isLeaf).length + ownCost(node)
   const run = runOf(node)
@@ -181,6 +184,31 @@ const comprehensionChildren = ({
 }: Comprehension): Children =>
   errorsAreFatal ? [[iterable, init, step], []] : [[iterable, init], [step]]
 
+/** Meters operands that the library takes as they are, without a handle. */
+function meterOperands({ op, args }: EvaluatedNode): void {
+  if (op === 'map')
+    for (const [key] of args as readonly (readonly [EvaluatedNode, EvaluatedNode])[])
+      checkResult(key, chargeKey)
+  else if (op === '||' || op === '&&')
+    for (const operand of args as readonly EvaluatedNode[])
+      if (operand.checkedType?.name !== 'bool') checkResult(operand, assertLogical)
+}
+
+/** The library names the type of an operand that is no bool, with all that is nested in it. */
+function assertLogical(value: unknown): void {
+  if (typeof value === 'object') assertTypeDepth(value)
+}
+
+function checkResult(node: EvaluatedNode, check: (value: unknown) => void): void {
+  if (node.meta.alternate !== undefined) return checkResult(node.meta.alternate, check)
+  const run = Object.hasOwn(node, 'evaluate') ? node.evaluate : runOf(node)
+  node.evaluate = (evaluator, self, context) => {
+    const value = run(evaluator, self, context)
+    check(value)
+    return value
+  }
+}
+
 function meterHandle(node: EvaluatedNode): void {
   const { handle, op } = node
   if (op === 'accuPush') {
@@ -197,7 +225,18 @@ function meterHandle(node: EvaluatedNode): void {
       chargeIndex(index)
       return handle(base, index, ...rest)
     }
-  else if (op !== '?:' && op !== '.' && op !== '.?' && op !== '!_' && op !== '-_')
+  else if (op === '?:' || op === '!_' || op === '-_')
+    node.handle = (operand, ...rest) => {
+      if (typeof operand === 'object') assertTypeDepth(operand)
+      return handle(operand, ...rest)
+    }
+  else if (op === '==' || op === '!=')
+    node.handle = (left, right, ...rest) => {
+      if (left === null || right === null) return (left === right) === (op === '==')
+      chargeBinary(op, left, right)
+      return handle(left, right, ...rest)
+    }
+  else if (op !== '.' && op !== '.?')
     node.handle = (left, right, ...rest) => {
       chargeBinary(op, left, right)
       return handle(left, right, ...rest)

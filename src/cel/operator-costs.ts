@@ -1,5 +1,6 @@
 // Charges for operators beyond the step of their node, by what they compare, copy or hash.
 
+import { EvaluationError } from '@marcbachmann/cel-js'
 import { charge } from './budget.js'
 import { isRepeatedHeader } from './repeated-headers.js'
 import {
@@ -12,10 +13,8 @@ import {
 
 /** Charges for an operator. @throws when too little is left, or a repeated header is compared with a string. */
 export function chargeBinary(operator: string, left: unknown, right: unknown): void {
-  if (operator === '==' || operator === '!=') {
-    chargeComparison(left, right)
-    if (left === null || right === null) return
-  } else if (operator === 'in') chargeMembership(left, right)
+  if (operator === '==' || operator === '!=') chargeComparison(left, right)
+  else if (operator === 'in') chargeMembership(left, right)
   else if (operator === '+') chargeSum(left, right)
   else if (typeof left === 'string') charge(left.length / CHARACTERS_PER_STEP)
   assertTypeDepth(left)
@@ -48,3 +47,23 @@ export function chargeIndex(index: unknown): void {
   if (typeof index === 'string') charge(index.length / CHARACTERS_PER_STEP)
   else if (typeof index === 'object') chargeWhole(index)
 }
+
+/**
+ * Charges for a key of a map literal. @throws EvaluationError for one that is no bool, number or string: the library
+ * would turn it into text, a list with all that is in it.
+ */
+export function chargeKey(key: unknown): void {
+  if (isRepeatedHeader(key)) throw repeatedHeader()
+  if (typeof key === 'string') charge(key.length / CHARACTERS_PER_STEP)
+  else if (!isKey(key))
+    throw new EvaluationError({
+      code: 'invalid_map_key',
+      message: 'a map key must be a bool, a number or a string',
+    } as unknown as string)
+}
+
+/** Whether a value can be the key of a map: an unsigned integer is an object around a bigint. */
+export const isKey = (value: unknown): boolean =>
+  typeof value === 'object'
+    ? typeof value?.valueOf() === 'bigint'
+    : ['string', 'boolean', 'bigint', 'number'].includes(typeof value)

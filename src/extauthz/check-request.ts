@@ -29,12 +29,12 @@ export interface CheckRequest {
   /** "HTTP/1.1", "HTTP/2". */
   readonly protocol: string
   /** Requested headers, by lower-case name. */
-  readonly headers: Headers
+  readonly headers: ReadonlyMap<string, string | readonly string[]>
   /** The whole body (raw_body: Gatehouse's listeners set pack_as_bytes); undefined: none was sent. */
   readonly body?: Uint8Array
 }
 
-type Headers = Map<string, string | readonly string[]>
+type Headers = Map<string, string | string[]>
 
 /** The client that sent a request, as Envoy determined it. */
 export interface CheckSource {
@@ -212,7 +212,8 @@ function readHeader(reader: WireReader, names: HeaderNames, headers: Headers): v
 /** Keeps all values of a repeated header; the caller decides whether it may be repeated. */
 function addHeader(headers: Headers, name: string, value: string): void {
   const before = headers.get(name)
-  headers.set(name, before === undefined ? value : [...[before].flat(), value])
+  if (typeof before === 'object') before.push(value)
+  else headers.set(name, before === undefined ? value : [before, value])
 }
 
 /** Reads Peer.address.socket_address. undefined: the client used a Unix socket, or Envoy sent no address. */

@@ -16,7 +16,7 @@ import type { RemoteState, WantedDocument } from '../ir/remote-target.js'
 import type { NameState } from '../ir/resolved-name.js'
 import type { ResourceStatus } from '../ir/status.js'
 import type { Resources } from '../resources/kinds/resources.js'
-import { atOnce, type Work } from '../turns.js'
+import { atOnce, mapEach, type Work } from '../turns.js'
 import { ownServiceAddresses, ownServiceHost } from './backends/address-rules.js'
 import { type TranslatedGateway, translateGateway } from './listeners/gateways.js'
 import { describeKeySets } from './policies/key-sets.js'
@@ -128,9 +128,10 @@ const createLists = () => ({
 function* translateAll(context: Context, kept: Kept, resources: Resources): Work<Translation> {
   yield* checkPolicies(context, differences(kept.policies, resources.proxyPolicies).added)
   kept.policies = resources.proxyPolicies
-  const gateways = resources.gateways
-    .flatMap((gateway) => ownGateway(context, keyOf(gateway)))
-    .sort((a, b) => olderFirst(a.gateway, b.gateway))
+  const translated = yield* mapEach(resources.gateways, (gateway) =>
+    ownGateway(context, keyOf(gateway)),
+  )
+  const gateways = translated.flat().sort((a, b) => olderFirst(a.gateway, b.gateway))
   const chunks = yield* translateRoutes(context, kept.routeChunks(resources.httpRoutes))
   const isMesh = context.options.mesh !== undefined
   yield* kept.relayCookies.update(resources.proxyPolicies, chunks)

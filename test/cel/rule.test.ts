@@ -77,6 +77,8 @@ describe('true of the request', () => {
     'jwt.?sub.orValue("z") == "alice"',
     'cel.bind(g, jwt.groups, "eng" in g && size(g) == 2)',
     'string(timestamp("2026-01-01T00:00:00Z")) == "2026-01-01T00:00:00Z"',
+    'string(duration("1h30m0.5s")) == "5400.5s" && string(duration("-1.25s")) == "-1.25s"',
+    'string(duration("-5ms")) == "-0.005s" && string(duration("0s")) == "0s"',
     'int(timestamp("1970-01-01T00:01:00Z")) == 60 && int(7u) == 7',
     // the request
     'request.method == "POST" && request.path == "/mcp/x" && request.pathAndQuery == "/mcp/x?a=1"',
@@ -102,6 +104,8 @@ describe('an error, never true', () => {
     ['has(jwt.nope.deeper)', 'no_such_key'],
     ['has(jwt.tenants["zz"].roles)', 'no_such_key'],
     ['request.headers["x-none"] == ""', 'no_such_key'],
+    ['toJson(request.headers["x-two"]) != "x"', 'repeated_header'],
+    ['"1,2" in {request.headers["x-two"]: true}', 'repeated_header'],
     ['jwt.sub', 'not_bool'],
     ['jwt.groups', 'not_bool'],
     ['!jwt.sub', 'no_such_overload'],

@@ -158,6 +158,13 @@ describe('a CheckRequest', () => {
     ])
   })
 
+  test('with a header that was sent a hundred thousand times is read within a test', () => {
+    const headers = Array.from({ length: 100_000 }, (): [string, string] => ['x-a', '1'])
+    const envelope = openCheckRequest(checkRequest({ headers }))
+    const request = readCheckRequest(envelope, new HeaderNames('all'))
+    expect(request.headers.get('x-a')).toHaveLength(100_000)
+  })
+
   test('that comes in two halves is read as one', () => {
     const first = checkRequest({ path: '/first', headers: [['x-a', '1']] })
     const second = checkRequest({ key: null, path: '/second', headers: [['x-a', '2']] })

@@ -157,9 +157,9 @@ function ofRefresh(
 ): Result<Exchange, Reply> {
   const grant = openRefresh(context.vault, parameters.get('refresh_token') ?? '', context.now())
   if (grant === undefined || !isOfClient(context, grant, clientHash)) return err(NO_GRANT)
-  const granted = grant.scopes.split(' ')
+  const granted = new Set(grant.scopes.split(' '))
   const asked = (parameters.get('scope') ?? '').split(' ').filter((scope) => scope !== '')
-  if (!asked.every((scope) => granted.includes(scope)))
+  if (!asked.every((scope) => granted.has(scope)))
     return err(refused('invalid_scope', 'scope is wider than what was granted'))
   return ok({
     grant,
@@ -228,9 +228,9 @@ function withTokens(context: RelayContext, exchange: Exchange, answer: JsonObjec
 function grantedScopes({ grant, scope }: Exchange, answered: Json | undefined): string {
   if (typeof answered !== 'string') return scope
   const named = answered.split(' ').filter((one) => SCOPE.test(one))
-  const consented = grant.scopes.split(' ').filter((one) => one !== '')
-  const known = named.filter((one) => consented.includes(one))
-  return known.length === 0 && consented.length > 0 ? shortened(named) : known.join(' ')
+  const consented = new Set(grant.scopes.split(' ').filter((one) => one !== ''))
+  const known = named.filter((one) => consented.has(one))
+  return known.length === 0 && consented.size > 0 ? shortened(named) : known.join(' ')
 }
 
 /** A scope-token (RFC 6749 section 3.3). */

@@ -7,8 +7,8 @@ import type { BackendTlsPolicySpec } from '../../resources/kinds/backend-tls-pol
 import { formatPath } from '../../resources/kinds/field-path.js'
 import type { Resource } from '../../resources/kinds/resources.js'
 import { err, ok, type Result } from '../../result.js'
+import { authoritiesIn, CA_KEY } from '../world/authorities.js'
 import { type Context, query } from '../world/context.js'
-import { isCertificates } from '../world/pem.js'
 import { keyIn, keyOf, targetKey } from '../world/world.js'
 
 /** A decoded BackendTLSPolicy. */
@@ -49,13 +49,26 @@ export function tlsPolicyFor(
   target: string,
   portName: string | undefined,
 ): TlsPolicy | undefined {
-  const policies = context.reader.read('tlsPoliciesOn', target) ?? []
+  const first = firstBySection(context, target)
   return (
-    policies.find((policy) => sectionsOf(policy, target).includes(portName)) ??
-    policies.find((policy) => sectionsOf(policy, target).includes(undefined)) ??
-    (portName === undefined ? policies[0] : undefined)
+    first.get(portName) ??
+    first.get(undefined) ??
+    (portName === undefined ? context.reader.read('tlsPoliciesOn', target)?.[0] : undefined)
   )
 }
+
+/** Returns the first policy of each section of a backend, by precedence; undefined stands for the whole backend. */
+export const firstBySection = (
+  context: Context,
+  target: string,
+): ReadonlyMap<string | undefined, TlsPolicy> =>
+  query(context, 'tls-sections', target, ({ reader }) => {
+    const first = new Map<string | undefined, TlsPolicy>()
+    for (const policy of reader.read('tlsPoliciesOn', target) ?? [])
+      for (const section of sectionsOf(policy, target))
+        if (!first.has(section)) first.set(section, policy)
+    return first
+  })
 
 /** Returns the sectionNames with which a policy targets a backend; undefined stands for the whole backend. */
 export const sectionsOf = (policy: TlsPolicy, target: string): readonly (string | undefined)[] =>
@@ -139,8 +152,6 @@ export const badAuthorities = (context: Context, policy: TlsPolicy): readonly Tl
     return bundle.ok ? [] : [bundle.error]
   })
 
-const CA_KEY = 'ca.crt'
-
 function readBundle(
   context: Context,
   namespace: string,
@@ -154,11 +165,11 @@ function readBundle(
       `caCertificateRefs: ${kind} ${name} is neither a ConfigMap nor a Secret`,
     )
   const table = kind === 'ConfigMap' ? 'configMaps' : 'secrets'
-  const resource = context.reader.read(table, keyIn(namespace, name))
-  if (resource === undefined)
+  const key = keyIn(namespace, name)
+  if (context.reader.read(table, key) === undefined)
     return bad('InvalidCACertificateRef', `${kind} ${namespace}/${name} not found`)
-  const pem = resource.spec.data[CA_KEY]
-  return pem !== undefined && isCertificates(pem)
+  const pem = authoritiesIn(context, table, key)
+  return pem !== undefined
     ? ok(pem)
     : bad('InvalidCACertificateRef', `${kind} ${namespace}/${name} has no certificate in ${CA_KEY}`)
 }

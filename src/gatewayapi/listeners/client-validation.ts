@@ -7,8 +7,8 @@ import type { GatewaySpec } from '../../resources/kinds/gateway.js'
 import type { ClientValidationSpec } from '../../resources/kinds/gateway-tls.js'
 import type { Resource } from '../../resources/kinds/resources.js'
 import { err, ok, type Result } from '../../result.js'
-import type { Context } from '../world/context.js'
-import { isCertificates } from '../world/pem.js'
+import { authoritiesIn, CA_KEY } from '../world/authorities.js'
+import { type Context, query } from '../world/context.js'
 import { isReferencePermitted, missingGrant } from '../world/reference-grants.js'
 import { keyIn } from '../world/world.js'
 import type { CertificateProblem } from './certificates.js'
@@ -34,10 +34,21 @@ export function validationOf(
   listener: Pick<Listener, 'port' | 'protocol'>,
 ): ClientValidation {
   const validation = listener.protocol === 'HTTPS' ? specOf(gateway, listener) : undefined
-  if (validation === undefined) return NONE
-  const refs = validation.caCertificateRefs.map((ref) =>
-    readAuthorities(context, gateway.metadata.namespace, ref),
-  )
+  const { namespace } = gateway.metadata
+  return validation === undefined
+    ? NONE
+    : query(context, `client-validation of ${namespace}`, validation, (own) =>
+        readValidation(own, namespace, validation),
+      )
+}
+
+/** Its authorities are one text for all listeners that are checked by them. */
+function readValidation(
+  context: Context,
+  namespace: string,
+  validation: ClientValidationSpec,
+): ClientValidation {
+  const refs = validation.caCertificateRefs.map((ref) => readAuthorities(context, namespace, ref))
   const usable = refs.flatMap((ref) => (ref.ok ? [ref.value.trim()] : []))
   const problems = refs.flatMap((ref) => (ref.ok ? [] : [ref.error]))
   if (usable.length === 0) return { problems, isUnusable: true }
@@ -67,8 +78,6 @@ export const allowsInsecure = ({ spec }: Resource<GatewaySpec>): boolean =>
     (tls) => tls?.validation?.mode === 'AllowInsecureFallback',
   )
 
-const CA_KEY = 'ca.crt'
-
 function readAuthorities(
   context: Context,
   namespace: string,
@@ -84,8 +93,8 @@ function readAuthorities(
   if (!isReferencePermitted(context, from, to))
     return err({ reason: 'RefNotPermitted', message: missingGrant(from, to) })
   const key = keyIn(to.namespace, to.name)
-  const pem = context.reader.read('configMaps', key)?.spec.data[CA_KEY]
-  return pem !== undefined && isCertificates(pem)
+  const pem = authoritiesIn(context, 'configMaps', key)
+  return pem !== undefined
     ? ok(pem)
     : err({
         reason: 'InvalidCACertificateRef',

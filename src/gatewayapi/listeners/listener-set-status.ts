@@ -1,12 +1,13 @@
 // Builds the status of a ListenerSet: Accepted and Programmed, and the conditions of its listeners.
 
+import { briefMemo } from '../../incremental/memo.js'
 import type { Condition, GatewayName, ResourceStatus } from '../../ir/status.js'
 import { about, isFalse, isTrue, statusOf, unsupportedNote } from '../world/conditions.js'
 import type { Context } from '../world/context.js'
 import { gatewayOfSet } from '../world/grouping.js'
 import { keyOf } from '../world/world.js'
 import { type TranslatedGateway, translateGateway } from './gateways.js'
-import { type ListenerSetResource, setPermission } from './listener-sets.js'
+import { listenersBeyond, type ListenerSetResource, setPermission } from './listener-sets.js'
 import { isOfSet, isRefusing, type TranslatedListener } from './listeners.js'
 
 /** Returns the Gateway of the ListenerSet; undefined: it names none, or none of Gatehouse's. */
@@ -18,12 +19,26 @@ export function gatewayOf(
   return found === 'foreign' ? undefined : found
 }
 
-/** Returns the listeners of the ListenerSet among those of its Gateway. */
+/** Returns the listeners of the ListenerSet, which its Gateway allows. listeners: those of the Gateway in force. */
 export const listenersOfSet = (
+  context: Context,
   set: ListenerSetResource,
-  listeners: readonly TranslatedListener[],
+  gateway: TranslatedGateway,
+  listeners = gateway.listeners,
 ): readonly TranslatedListener[] =>
-  listeners.filter(({ owner }) => isOfSet(owner) && keyOf(owner) === keyOf(set))
+  bySet(listeners).get(keyOf(set)) ??
+  listenersBeyond(context, gateway.gateway, set, gateway.listeners)
+
+const bySet = briefMemo((listeners: readonly TranslatedListener[]) => {
+  const sets = new Map<string, TranslatedListener[]>()
+  for (const listener of listeners) {
+    const key = isOfSet(listener.owner) ? keyOf(listener.owner) : undefined
+    const known = key === undefined ? undefined : sets.get(key)
+    if (known !== undefined) known.push(listener)
+    else if (key !== undefined) sets.set(key, [listener])
+  }
+  return sets
+})
 
 /** listeners: those of the Gateway in force. */
 export function listenerSetStatus(
@@ -68,7 +83,7 @@ function conditionsOf(
       { ancestor },
     )
   }
-  const own = listenersOfSet(set, listeners)
+  const own = listenersOfSet(context, set, gateway, listeners)
   return [
     ...about(ofWhole(set, own, isAccepted(listeners)), { ancestor }),
     ...own.flatMap(({ spec, conditions }) => about(conditions, { ancestor, section: spec.name })),

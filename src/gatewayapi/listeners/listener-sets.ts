@@ -33,7 +33,10 @@ export function setPermission(
   return namespacePermission(context, allowed, set.metadata.namespace)
 }
 
-/** Returns the listeners of the Gateway, then those of the ListenerSets that it allows. */
+/**
+ * Returns the listeners of the Gateway, then those of the ListenerSets that it allows, up to the one with which there are
+ * too many: anybody may add ListenerSets, and nothing but their own status needs the rest.
+ */
 export function translateListeners(
   context: Context,
   gateway: GatewayResource,
@@ -41,8 +44,9 @@ export function translateListeners(
   const all = gateway.spec.listeners.map((spec) =>
     translateListener(context, gateway, { owner: gateway, spec }),
   )
-  const isClosed = !all.some(({ isProgrammed }) => isProgrammed)
+  const isClosed = !hasListener(all)
   for (const owner of context.reader.read('listenerSetsOf', keyOf(gateway)) ?? []) {
+    if (all.length >= MOST_LISTENERS) break
     if (!setPermission(context, gateway, owner).isAllowed) continue
     const before = all.filter(({ isConflicted, spec }) => !isConflicted && isImplemented(spec))
     const count = all.length
@@ -57,6 +61,23 @@ export function translateListeners(
   }
   return all
 }
+
+/** Returns the listeners of a ListenerSet that comes after too many others. listeners: those of its Gateway. */
+export function listenersBeyond(
+  context: Context,
+  gateway: GatewayResource,
+  owner: ListenerSetResource,
+  listeners: readonly TranslatedListener[],
+): readonly TranslatedListener[] {
+  const own = listeners.filter((listener) => !isOfSet(listener.owner))
+  const refusal = hasListener(own) ? TOO_MANY : PARENT_NOT_ACCEPTED
+  return owner.spec.listeners.map((spec) =>
+    translateListener(context, gateway, { owner, spec, refusal }),
+  )
+}
+
+const hasListener = (all: readonly TranslatedListener[]): boolean =>
+  all.some(({ isProgrammed }) => isProgrammed)
 
 const PARENT_NOT_ACCEPTED: ListenerRefusal = {
   reason: 'Invalid',

@@ -2,6 +2,7 @@
 // replaces a field (INHERITED) of all farther ones; nearest are the route's own, then the listener's, then the
 // ListenerSet's, then the Gateway's.
 
+import { memo } from '../../incremental/memo.js'
 import type { GatewayName } from '../../ir/status.js'
 import { GATEWAY_API_GROUP } from '../../resources/kinds/fields.js'
 import type { ProxyPolicySpec } from '../../resources/kinds/proxy-policy.js'
@@ -226,7 +227,7 @@ const INHERITED: Decisions = {
 }
 
 /** Returns the fields that nearer policies can replace. */
-export const fieldsOf = (spec: ProxyPolicySpec): readonly string[] => fieldsIn(spec, INHERITED, '')
+export const fieldsOf = memo((spec: ProxyPolicySpec) => fieldsIn(spec, INHERITED, ''))
 
 function fieldsIn(group: object, decisions: object, path: string): readonly string[] {
   const values = new Map<string, unknown>(Object.entries(group))

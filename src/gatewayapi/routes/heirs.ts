@@ -1,7 +1,8 @@
 // Summarises the effect of the policies of Gateways on their routes, for the status of those policies.
 
 import type { HttpRouteSpec } from '../../resources/kinds/http-route.js'
-import { type Attachment, tokenPolicies } from '../policies/attachments.js'
+import type { Work } from '../../turns.js'
+import { tokenPolicies } from '../policies/attachments.js'
 import type { Inherited } from '../policies/inheritance.js'
 import type { Mcp } from '../policies/mcp.js'
 import type { RouteScope } from './route-scopes.js'
@@ -42,25 +43,27 @@ interface ScopedRoute {
   readonly scopes: readonly RouteScope[]
 }
 
-/** Returns the effect of each policy of a Gateway on these routes. */
-export const heirsOf = (routes: readonly ScopedRoute[]): HeirsOfAll =>
-  sumHeirs(
-    routes.flatMap(({ key, route, scopes }) =>
-      scopes.flatMap((scope) =>
-        scope.inherited.length === 0 ? [] : [heirsIn({ key, spec: route.spec }, scope)],
-      ),
-    ),
-  )
+/** Returns the effect of each policy of a Gateway on these routes. Yields after each: a Gateway may have many policies. */
+export function* heirsOf(routes: readonly ScopedRoute[]): Work<HeirsOfAll> {
+  let sums: HeirsOfAll = new Map()
+  for (const { key, route, scopes } of routes)
+    for (const scope of scopes) {
+      if (scope.inherited.length === 0) continue
+      sums = sumHeirs([sums, heirsIn({ key, spec: route.spec }, scope)])
+      yield
+    }
+  return sums
+}
 
 function heirsIn(
   { key: route, spec }: { readonly key: string; readonly spec: HttpRouteSpec },
   { inherited, attachment }: RouteScope,
 ): HeirsOfAll {
+  const mcps = new Map(tokenPolicies(attachment).map(({ key, jwt }) => [key, jwt?.mcp]))
+  const unfit = new Set([...attachment.broken, ...(attachment.audit?.unfit ?? [])])
   return new Map(
     inherited.map((one) => {
-      const isUnfit =
-        attachment.broken.includes(one.policy) || attachment.audit?.unfit.includes(one.policy)
-      const sentence = isUnfit === true && attachment.conflicts.get(one.policy)
+      const sentence = unfit.has(one.policy) && attachment.conflicts.get(one.policy)
       const isFault = one.isValid && typeof sentence === 'string'
       return [
         one.policy,
@@ -70,15 +73,12 @@ function heirsIn(
           lines:
             one.replaced.length > 0 ? [`Replaced: ${replacedText(one)} on HTTPRoute ${route}`] : [],
           faults: isFault ? [`HTTPRoute ${route}: ${sentence}`] : [],
-          ...documentsIn(route, spec, mcpOf(attachment, one.policy)),
+          ...documentsIn(route, spec, mcps.get(one.policy)),
         },
       ]
     }),
   )
 }
-
-const mcpOf = (attachment: Attachment, policy: string): Mcp | undefined =>
-  tokenPolicies(attachment).find(({ key }) => key === policy)?.jwt?.mcp
 
 function documentsIn(
   route: string,

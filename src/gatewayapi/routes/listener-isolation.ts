@@ -1,6 +1,7 @@
 // Isolates listeners (Gateway API, listener isolation): a request belongs to the most specific listener of its port.
 // Otherwise a namespace that may use "*.example.com" could take over "admin.example.com".
 
+import { briefMemo } from '../../incremental/memo.js'
 import { covers } from '../../ir/hostnames.js'
 import type { VirtualHost } from '../../ir/ir.js'
 import { virtualHostName } from '../../ir/names.js'
@@ -15,11 +16,40 @@ export function ownDomains(
   beside: readonly TranslatedListener[],
   domains: readonly string[],
 ): readonly string[] {
-  const narrower = beside
-    .filter(({ spec, isProgrammed }) => isProgrammed && spec.port === listener.spec.port)
-    .map(hostnameOf)
-    .filter((other) => other !== hostnameOf(listener) && covers(hostnameOf(listener), other))
-  return domains.filter((domain) => !narrower.some((other) => covers(other, domain)))
+  const narrower = narrowerThan(listener, hostnamesByPort(beside).get(listener.spec.port) ?? [])
+  return narrower.length === 0
+    ? domains
+    : domains.filter((domain) => !narrower.some((other) => covers(other, domain)))
+}
+
+/** Returns the host names of listeners in force, each once. Kept on the list, as every route asks for them. */
+const hostnamesByPort = briefMemo((listeners: readonly TranslatedListener[]) => {
+  const ports = new Map<number, string[]>()
+  for (const listener of listeners) {
+    if (!listener.isProgrammed) continue
+    const { port } = listener.spec
+    const known = ports.get(port)
+    if (known === undefined) ports.set(port, [hostnameOf(listener)])
+    else known.push(hostnameOf(listener))
+  }
+  return new Map([...ports].map(([port, names]) => [port, [...new Set(names)]] as const))
+})
+
+/** Kept on the listener, as every route asks for them. */
+const narrowerOf = briefMemo(
+  (_listener: TranslatedListener) => new WeakMap<readonly string[], readonly string[]>(),
+)
+
+function narrowerThan(
+  listener: TranslatedListener,
+  hostnames: readonly string[],
+): readonly string[] {
+  const known = narrowerOf(listener)
+  const own = hostnameOf(listener)
+  const narrower =
+    known.get(hostnames) ?? hostnames.filter((other) => other !== own && covers(own, other))
+  known.set(hostnames, narrower)
+  return narrower
 }
 
 /**

@@ -58,10 +58,11 @@ function* routesOf(context: Context, chunk: Chunk<HttpRoute>): Work<RouteChunk> 
   })
   const isMesh = context.options.mesh !== undefined
   const placed = yield* placedOf(routes)
-  return { ...pooled(routes), placed, ...(isMesh ? { unchecked: uncheckedIn(routes) } : {}) }
+  const heirs = yield* heirsOf(routes)
+  return { ...pooled(routes), placed, heirs, ...(isMesh ? { unchecked: uncheckedIn(routes) } : {}) }
 }
 
-const pooled = (routes: readonly TranslatedRoute[]): Omit<RouteChunk, 'placed'> => ({
+const pooled = (routes: readonly TranslatedRoute[]): Omit<RouteChunk, 'placed' | 'heirs'> => ({
   statuses: routes.map(({ status }) => status),
   destinations: routes.flatMap(({ destinations }) => destinations),
   authz: routes.flatMap(({ authz }) => authz),
@@ -70,7 +71,6 @@ const pooled = (routes: readonly TranslatedRoute[]): Omit<RouteChunk, 'placed'> 
   mesh: routes.flatMap(({ mesh }) => mesh ?? []),
   attached: attachedOf(routes),
   users: usersOf(routes),
-  heirs: heirsOf(routes),
   relays: routes.flatMap(({ relays }) => relays),
 })
 

@@ -95,7 +95,7 @@ function atListenerSet(
     return [
       { ...place, ...none('NoMatchingParent', `${text} is not allowed by Gateway ${gateway.key}`) },
     ]
-  const listeners = listenersOfSet(resource, gateway.listeners)
+  const listeners = listenersOfSet(context, resource, gateway)
   return [{ ...place, ...attach(context, { gateway, listeners, text }, route, ref) }]
 }
 

@@ -3,6 +3,7 @@
 import type { Condition, ResourceStatus } from '../../ir/status.js'
 import {
   badAuthorities,
+  firstBySection,
   sectionsOf,
   type TlsPolicy,
   tlsPolicyFor,
@@ -94,12 +95,11 @@ function missingTarget(
 
 /** Returns the key of the policy that is in force instead of this one; undefined: none. */
 function winnerOver(context: Context, policy: TlsPolicy, target: string): string | undefined {
-  const winners = sectionsOf(policy, target).map((section) => {
-    const all = context.reader.read('tlsPoliciesOn', target) ?? []
-    return section === undefined
-      ? all.find((other) => sectionsOf(other, target).includes(undefined))
-      : tlsPolicyFor(context, target, section)
-  })
+  const winners = sectionsOf(policy, target).map((section) =>
+    section === undefined
+      ? firstBySection(context, target).get(undefined)
+      : tlsPolicyFor(context, target, section),
+  )
   const winner = winners.find((other) => other !== undefined && other !== policy)
   return winner === undefined ? undefined : keyOf(winner)
 }

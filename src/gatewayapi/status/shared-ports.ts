@@ -7,41 +7,57 @@ import { isOfSet, type TranslatedListener } from '../listeners/listeners.js'
 import { isFalse, isTrue } from '../world/conditions.js'
 import type { Context } from '../world/context.js'
 
-/** Returns the listeners of a Gateway as an Envoy that serves several Gateways binds them. before: as below. */
+/** The first Gateway of each port, by precedence: older, or as old and first by namespace and name. */
+export type PortOwners = ReadonlyMap<number, TranslatedGateway>
+
+/** gateways: by precedence. */
+export function portOwners(gateways: readonly TranslatedGateway[]): PortOwners {
+  const owners = new Map<number, TranslatedGateway>()
+  for (const gateway of gateways)
+    for (const { isProgrammed, spec } of gateway.listeners)
+      if (isProgrammed && !owners.has(spec.port)) owners.set(spec.port, gateway)
+  return owners
+}
+
+/** Returns the listeners of a Gateway as an Envoy that serves several Gateways binds them. */
 export function boundListeners(
   { options }: Context,
   own: TranslatedGateway,
-  before: readonly TranslatedGateway[],
+  owners: PortOwners,
 ): readonly TranslatedListener[] {
   if (!(options.sharesEnvoys ?? options.isCluster !== true)) return own.listeners
   return own.listeners.map((listener) => {
-    const winner = winnerOf(listener, before)
+    const winner = winnerOf(listener, own, owners)
     return winner === undefined ? listener : conflicting(listener, own, winner)
   })
 }
 
-const winnerOf = (
+/** Returns the Gateway that has the port instead; undefined: none. */
+function winnerOf(
   { spec, isProgrammed }: TranslatedListener,
-  before: readonly TranslatedGateway[],
-): TranslatedGateway | undefined =>
-  isProgrammed ? before.find((other) => portsOf(other).includes(spec.port)) : undefined
+  own: TranslatedGateway,
+  owners: PortOwners,
+): TranslatedGateway | undefined {
+  const owner = isProgrammed ? owners.get(spec.port) : undefined
+  return owner === own ? undefined : owner
+}
 
-/** before: the Gateways with precedence, which keep their ports: older, or as old and first by namespace and name. */
+/** Returns the status of a Gateway, with what sharing a port means for it. */
 export function withSharedPorts(
   context: Context,
   own: TranslatedGateway,
-  before: readonly TranslatedGateway[],
+  owners: PortOwners,
 ): ResourceStatus {
   const { options } = context
   const shares = new Map(
     own.listeners.flatMap((listener) => {
-      const winner = winnerOf(listener, before)
+      const winner = winnerOf(listener, own, owners)
       return winner === undefined ? [] : [[listener, winner] as const]
     }),
   )
   if (shares.size === 0) return own.status
   if (options.sharesEnvoys ?? options.isCluster !== true)
-    return gatewayStatus(context, own.gateway, boundListeners(context, own, before))
+    return gatewayStatus(context, own.gateway, boundListeners(context, own, owners))
   const ofGateway = [...shares].filter(([{ owner }]) => !isOfSet(owner))
   const remarks = new Map(
     ofGateway.map(([{ spec }, { key }]) => [spec.name, remark(key, spec.port)]),
@@ -49,9 +65,6 @@ export function withSharedPorts(
   const conditions = own.status.conditions.map((condition) => remarking(condition, remarks))
   return { ...own.status, conditions }
 }
-
-const portsOf = ({ listeners }: TranslatedGateway): readonly number[] =>
-  listeners.filter(({ isProgrammed }) => isProgrammed).map(({ spec }) => spec.port)
 
 function conflicting(
   listener: TranslatedListener,

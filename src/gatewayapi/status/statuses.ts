@@ -1,7 +1,7 @@
 // Builds the status of every resource, memoised per chunk of resources as in route-chunks.ts.
 
 import { type Chunk, createChunker } from '../../incremental/chunked-list.js'
-import { memo, memoWork } from '../../incremental/memo.js'
+import { briefMemo, memo, memoWork } from '../../incremental/memo.js'
 import type { Parts } from '../../incremental/sorted-list.js'
 import type { Condition, ResourceStatus } from '../../ir/status.js'
 import type { Resource, Resources } from '../../resources/kinds/resources.js'
@@ -18,7 +18,7 @@ import { type Context, queryWork } from '../world/context.js'
 import { keyOf } from '../world/world.js'
 import { isOnOthersAlone, tlsPolicyStatus } from './backend-tls-status.js'
 import { isOnRoutesAlone, policyStatus, type Uses } from './policy-status.js'
-import { boundListeners, withSharedPorts } from './shared-ports.js'
+import { boundListeners, type PortOwners, portOwners, withSharedPorts } from './shared-ports.js'
 import { createUsers } from './users.js'
 
 /** routes: the route chunks of this revision. */
@@ -82,7 +82,7 @@ export function createStatusBuilder(isMesh: boolean): BuildStatuses {
             ],
             silent,
           )).flat()
-        : sharedStatuses(context, resources, gateways, routes)),
+        : yield* sharedStatuses(context, resources, gateways, routes)),
       ...(yield* silent(resources.namespaces)),
       ...(yield* backends(resources.proxyBackends)),
       ...(yield* parameters(resources.proxyParameters)),
@@ -101,27 +101,28 @@ function lazily<Value extends object>(compute: () => Value): () => Value {
 }
 
 /** Builds the statuses of the kinds that in a mesh are reported by its own controller. */
-const sharedStatuses = (
+function* sharedStatuses(
   context: Context,
   resources: Resources,
   gateways: readonly TranslatedGateway[],
   routes: readonly RouteChunk[],
-): Parts<ResourceStatus> => [
-  gatewayStatuses(context, resources, gateways),
-  resources.gatewayClasses.map((gatewayClass) => gatewayClassStatus(context, gatewayClass)),
-  ...routes.map(({ statuses }) => statuses),
-  listenerSetStatuses(context, resources, gateways),
-]
+): Work<Parts<ResourceStatus>> {
+  const owners = portOwners(gateways)
+  return [
+    yield* gatewayStatuses(context, resources, gateways, owners),
+    resources.gatewayClasses.map((gatewayClass) => gatewayClassStatus(context, gatewayClass)),
+    ...routes.map(({ statuses }) => statuses),
+    yield* listenerSetStatuses(context, resources, owners),
+  ]
+}
 
 function listenerSetStatuses(
   context: Context,
   { listenerSets }: Resources,
-  gateways: readonly TranslatedGateway[],
-): readonly ResourceStatus[] {
-  const bound = memo((gateway: TranslatedGateway) =>
-    boundListeners(context, gateway, gateways.slice(0, gateways.indexOf(gateway))),
-  )
-  return listenerSets.map((set) => {
+  owners: PortOwners,
+): Work<readonly ResourceStatus[]> {
+  const bound = briefMemo((gateway: TranslatedGateway) => boundListeners(context, gateway, owners))
+  return mapEach(listenerSets, (set) => {
     const gateway = gatewayOf(context, set)
     return listenerSetStatus(context, set, gateway, gateway && bound(gateway))
   })
@@ -131,12 +132,11 @@ function gatewayStatuses(
   context: Context,
   resources: Resources,
   gateways: readonly TranslatedGateway[],
-): readonly ResourceStatus[] {
-  return resources.gateways.map((gateway) => {
-    const index = gateways.findIndex((own) => own.gateway === gateway)
-    const own = gateways[index]
-    return own === undefined
-      ? statusOf(gateway, [])
-      : withSharedPorts(context, own, gateways.slice(0, index))
+  owners: PortOwners,
+): Work<readonly ResourceStatus[]> {
+  const translated = new Map(gateways.map((own) => [own.gateway, own]))
+  return mapEach(resources.gateways, (gateway) => {
+    const own = translated.get(gateway)
+    return own === undefined ? statusOf(gateway, []) : withSharedPorts(context, own, owners)
   })
 }

@@ -107,7 +107,7 @@ function listenerSetState(context: Context, policy: ProxyPolicy, ref: TargetRef)
   return parentState(context, policy, ref, {
     gateway: { namespace: metadata.namespace, name: metadata.name },
     kind: 'ListenerSet',
-    listeners: listenersOfSet(set, found.listeners),
+    listeners: listenersOfSet(context, set, found),
   })
 }
 

@@ -1,6 +1,6 @@
 // Checks references across namespaces: they need a ReferenceGrant (decision 26).
 
-import type { Context } from './context.js'
+import { type Context, query } from './context.js'
 
 /** The resource that refers to another one. */
 export interface Referrer {
@@ -17,19 +17,30 @@ export interface Referent extends Referrer {
 /** Whether a reference stays in its namespace or has a ReferenceGrant. */
 export function isReferencePermitted(context: Context, from: Referrer, to: Referent): boolean {
   if (from.namespace === to.namespace) return true
-  const grants = context.reader.read('referenceGrants', to.namespace) ?? []
-  return grants.some(
-    ({ spec }) =>
-      spec.from.some(
-        ({ group, kind, namespace }) =>
-          group === from.group && kind === from.kind && namespace === from.namespace,
-      ) &&
-      spec.to.some(
-        ({ group, kind, name }) =>
-          group === to.group && kind === to.kind && (name === undefined || name === to.name),
-      ),
-  )
+  const granted = grantsOf(context, to.namespace).get(keyOfFrom(from))
+  return granted?.has(keyOfTo(to)) === true || granted?.has(keyOfTo({ ...to, name: '' })) === true
 }
+
+/** What each referrer may refer to in a namespace; keyOfTo() without a name stands for any. */
+type Grants = ReadonlyMap<string, ReadonlySet<string>>
+
+const grantsOf = (context: Context, namespace: string): Grants =>
+  query(context, 'grants', namespace, ({ reader }) => {
+    const grants = new Map<string, Set<string>>()
+    for (const { spec } of reader.read('referenceGrants', namespace) ?? []) {
+      const to = spec.to.map(({ group, kind, name = '' }) => keyOfTo({ group, kind, name }))
+      for (const from of new Set(spec.from.map(keyOfFrom))) {
+        const known = grants.get(from) ?? new Set()
+        grants.set(from, known)
+        for (const key of to) known.add(key)
+      }
+    }
+    return grants
+  })
+
+const keyOfFrom = ({ group, kind, namespace }: Referrer): string => `${group} ${kind} ${namespace}`
+const keyOfTo = ({ group, kind, name }: Omit<Referent, 'namespace'>): string =>
+  `${group} ${kind} ${name}`
 
 /** Returns the sentence about a missing ReferenceGrant. */
 export const missingGrant = (from: Referrer, to: Referent): string =>

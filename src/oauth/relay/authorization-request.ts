@@ -137,7 +137,6 @@ function scopesOf(
 ): readonly string[] | undefined {
   const scopes = words(asked)
   if (scopes.length === 0) return allowed.filter((scope) => scope !== 'offline_access').toSorted()
-  return scopes.every((scope) => allowed.includes(scope))
-    ? [...new Set(scopes)].toSorted()
-    : undefined
+  const known = new Set(allowed)
+  return scopes.every((scope) => known.has(scope)) ? [...new Set(scopes)].toSorted() : undefined
 }

@@ -11,8 +11,8 @@ import { KUBERNETES, type Problem, type Resources } from '../kinds/resources.js'
 /** The objects of all kinds. */
 export interface ObjectStore {
   /**
-   * Stores an object. apiVersion is that of the list, as its items may lack it. Returns false if at most its status has
-   * changed.
+   * Stores an object. apiVersion is that of the list, as its items may lack it. Returns false if nothing has changed of
+   * what is read: at most its status, or metadata such as annotations.
    */
   put(object: JsonObject, kind: Kind, apiVersion: string): boolean
   /** Removes an object; false if it was not stored. */
@@ -55,7 +55,7 @@ export function createObjectStore(kinds: readonly Kind[]): ObjectStore {
       const key = objectKey(object, kind)
       const before = raw.get(key)
       raw.set(key, object)
-      if (before !== undefined && hasSameSpec(before, object)) return false
+      if (before !== undefined && hasSameContent(before, object)) return false
       collection.put(key, { object, kind, apiVersion })
       return true
     },
@@ -124,18 +124,22 @@ export function objectKey({ metadata }: JsonObject, { kind }: Kind): string {
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 
-/** Whether both are the same object with the same generation and labels, so that at most its status has changed. */
-function hasSameSpec(before: JsonObject, after: JsonObject): boolean {
+/**
+ * Whether both are the same object with the same labels and content. The generation says so for most kinds, of which at
+ * most the status has changed; Services, Secrets and the like have none.
+ */
+function hasSameContent(before: JsonObject, after: JsonObject): boolean {
   const [a, b] = [before['metadata'], after['metadata']]
-  return (
-    isJsonObject(a) &&
-    isJsonObject(b) &&
-    typeof a['generation'] === 'number' &&
-    a['generation'] === b['generation'] &&
-    a['uid'] === b['uid'] &&
-    JSON.stringify(a['labels']) === JSON.stringify(b['labels'])
-  )
+  if (!isJsonObject(a) || !isJsonObject(b) || a['uid'] !== b['uid']) return false
+  if (JSON.stringify(a['labels']) !== JSON.stringify(b['labels'])) return false
+  const { generation } = a
+  return typeof generation === 'number'
+    ? generation === b['generation']
+    : typeof b['generation'] !== 'number' && contentText(before) === contentText(after)
 }
+
+/** Returns all of an object but its metadata, of which only what is compared above can change and is read. */
+const contentText = ({ metadata: _, ...content }: JsonObject): string => JSON.stringify(content)
 
 function contentOf(
   { object, kind, apiVersion }: Arrived,

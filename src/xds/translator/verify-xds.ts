@@ -16,7 +16,7 @@ import { DownstreamTlsContextSchema } from '../../grpc/generated/envoy/extension
 import type { Chunk } from '../../incremental/chunked-list.js'
 import { briefMemo, briefMemoWork, memo, memoWork } from '../../incremental/memo.js'
 import { ROUTE_CONTEXT_KEY } from '../../ir/names.js'
-import { mapWork, type Work } from '../../turns.js'
+import { mapEach, mapWork, type Work } from '../../turns.js'
 import type { EncodedResource } from '../encode/encode.js'
 import type { EncodedHost, EncodedRoute, EncodedRoutes } from '../encode/encode-routes.js'
 import { decode } from '../encode/read.js'
@@ -190,18 +190,19 @@ function* factsBelow({ routes }: XdsResources, facts: KnownFacts): Work<Below> {
   return below
 }
 
-const filterProblems = (
+function* filterProblems(
   resources: XdsResources,
   facts: KnownFacts,
   below: Below,
-): readonly string[] =>
-  resources.listeners
-    .flatMap(facts.chainsOf)
-    .flatMap(({ routes, filters }) =>
-      resources.routes
-        .filter(({ name }) => routes.includes(name))
-        .flatMap((configuration) => routeProblems(below.get(configuration) ?? [], filters)),
-    )
+): Work<readonly string[]> {
+  const factsOf = new Map(resources.routes.map((one) => [one.name, below.get(one) ?? []]))
+  const ofChain = ({ routes, filters }: ChainFacts): readonly string[] =>
+    routes.flatMap((name) => routeProblems(factsOf.get(name) ?? [], filters))
+  const problems = yield* mapEach(resources.listeners, (listener) =>
+    facts.chainsOf(listener).flatMap(ofChain),
+  )
+  return problems.flat()
+}
 
 function* referenceProblems(
   resources: XdsResources,
@@ -259,7 +260,7 @@ export function createXdsVerifier(): VerifyXds {
   return function* (resources) {
     const below = yield* factsBelow(resources, facts)
     const problems = [
-      ...filterProblems(resources, facts, below),
+      ...(yield* filterProblems(resources, facts, below)),
       ...(yield* referenceProblems(resources, facts, below)),
       ...duplicateProblems(resources, facts),
     ]

@@ -160,3 +160,18 @@ test('what is added to a redirect URI keeps the query that it has', () => {
   expect(withParameters('app:/cb?x=y', added)).toBe('app:/cb?x=y&state=a+b%26c')
   expect(withParameters('app:/cb?', added)).toBe('app:/cb?state=a+b%26c')
 })
+
+test('a thousand scopes that are allowed are read once for a request, not for each that it asks for', () => {
+  const allowed = Array.from({ length: 1000 }, (_, index) => `scope-${index}`)
+  let reads = 0
+  const counted = new Proxy(allowed, {
+    get: (target, name): unknown => {
+      reads += 1
+      return Reflect.get(target, name)
+    },
+  })
+  const asked = new Map(Object.entries({ ...GOOD, scope: allowed.join(' ') }))
+  const of = { ...relay, scopes: counted }
+  expect(readAuthorizationRequest(of, asked, 'http://127.0.0.1/cb').ok).toBe(true)
+  expect(reads).toBeLessThan(10_000)
+})

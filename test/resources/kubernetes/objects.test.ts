@@ -1,6 +1,6 @@
 // Objects of a cluster are collected in slices, between which others may be added and removed.
 
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../../src/ir/json.js'
 import { kindsOf } from '../../../src/resources/kinds/kinds.js'
 import {
@@ -18,6 +18,7 @@ function kindNamed(name: string) {
 }
 
 const [POLICY, ROUTE] = [kindNamed('ProxyPolicy'), kindNamed('HTTPRoute')]
+const SERVICE = kindNamed('Service')
 
 const API = 'policy.gatehouse.dev/v1alpha1'
 
@@ -127,4 +128,42 @@ test('of a policy that is good and then broken, the good version is in force', (
   store.remove(policy('a'), POLICY)
   store.put({ metadata: metadata('policy-of-a'), spec: 5 }, POLICY, API)
   expect(atOnce(store.collected()).undecoded).toMatchObject([{ name: 'policy-of-a' }])
+})
+
+describe('a Service, which has no generation', () => {
+  const service = (more: object, content: object = { spec: { ports: [{ port: 80 }] } }) => ({
+    metadata: { name: 'backend', namespace: 'shop', uid: '1', resourceVersion: '7', ...more },
+    ...content,
+  })
+  const storeWith = (): ReturnType<typeof createObjectStore> => {
+    const store = createObjectStore(kinds)
+    expect(store.put(service({}), SERVICE, 'v1')).toBe(true)
+    return store
+  }
+
+  test.each([
+    ['nothing but its version', service({ resourceVersion: '8' })],
+    ['its managed fields', service({ managedFields: [{ manager: 'kubectl' }] })],
+    ['its annotations', service({ annotations: { 'example.com/seen': 'now' } })],
+  ])('of which %s changes is no change', (_name, after) => {
+    expect(storeWith().put(after, SERVICE, 'v1')).toBe(false)
+  })
+
+  test.each([
+    ['its ports', service({}, { spec: { ports: [{ port: 81 }] } })],
+    ['its labels', service({ labels: { team: 'a' } })],
+    [
+      'the address of its load balancer',
+      service(
+        {},
+        {
+          spec: { ports: [{ port: 80 }] },
+          status: { loadBalancer: { ingress: [{ ip: '192.0.2.1' }] } },
+        },
+      ),
+    ],
+    ['the object of its name', service({ uid: '2' })],
+  ])('of which %s changes is one', (_name, after) => {
+    expect(storeWith().put(after, SERVICE, 'v1')).toBe(true)
+  })
 })
