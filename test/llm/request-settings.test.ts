@@ -129,6 +129,14 @@ describe('what is refused', () => {
     ['System', { ...user('a'), System: 'b' }],
     ['System_Instruction', { ...gemini(), System_Instruction: {} }],
     ['a role that is a sentence', { messages: [{ role: 'user, or not', content: 'a' }] }],
+    [
+      'a role of a system instruction that is a sentence',
+      { systemInstruction: { role: 'user, or not', parts: [] } },
+    ],
+    [
+      'a role that could be a number of a card',
+      { messages: [{ role: '4111-1111-1111-1111', content: 'a' }] },
+    ],
     ['an odd name of a member', { ...user('a'), 'a name with spaces': 1 }],
     ['an odd name in a message', { messages: [{ role: 'user', content: 'a', 'b c': 1 }] }],
     ['a system instruction that is a string', { ...gemini(), systemInstruction: 'a' }],

@@ -51,7 +51,9 @@ export function* readContents(
   for (const item of node.type === 'array' ? node.items : [node]) {
     if (json.pace.isDue()) yield
     const content = asObject(item, 'a content')
-    const role = otherwise === 'system' ? otherwise : geminiRole(content, otherwise)
+    const given = geminiRole(content, otherwise)
+    // What a system instruction names as its role, which servers ignore, must be a role all the same.
+    const role = otherwise === 'system' ? otherwise : given
     const found: FoundText[] = []
     yield* sweepContent(content, { json, role, toolRole: 'tool' }, found)
     parts.push(yield* messageEntries(json, found, role))
