@@ -18,25 +18,19 @@ const RESPONSE: Readonly<Record<string, Holds>> = { response: 'json', parts: 're
 /** The form of contents. */
 export const CONTENTS = formOf(
   {
-    '': {
-      ...{ parts: 'inner', text: 'text', inlineData: 'inner', inline_data: 'inner' },
+    content: { parts: 'inner' },
+    parts: {
+      ...{ text: 'text', inlineData: 'inner', inline_data: 'inner' },
       ...{ functionCall: 'inner', function_call: 'inner', toolCall: 'inner', tool_call: 'inner' },
       ...{ functionResponse: 'inner', function_response: 'inner' },
       ...{ toolResponse: 'inner', tool_response: 'inner' },
       ...{ executableCode: 'inner', executable_code: 'inner' },
       ...{ codeExecutionResult: 'result', code_execution_result: 'result' },
     },
-    inlineData: { data: 'file' },
-    inline_data: { data: 'file' },
-    functionCall: CALL,
-    function_call: CALL,
-    toolCall: CALL,
-    tool_call: CALL,
+    'inlineData inline_data': { data: 'file' },
+    'functionCall function_call toolCall tool_call': CALL,
     partialArgs: { stringValue: 'call' },
-    functionResponse: RESPONSE,
-    function_response: RESPONSE,
-    toolResponse: RESPONSE,
-    tool_response: RESPONSE,
+    'functionResponse function_response toolResponse tool_response': RESPONSE,
   },
   OF_CONTENTS,
 )

@@ -94,6 +94,7 @@ const isUrl = (value: string): boolean =>
 const LONGEST_URI = 256
 const OTHER_URI = /^(?!data:)[a-z][\w+.-]{0,31}:[\w.:/|~=+{}?&%@#-]*$/i
 
+const REFERENCE = idOf(128, /[\w.:/$#~%-]/)
 const ID = idOf(128, /[\w.:/|~=+-]/)
 /** An id of the Java SDK of MCP: the start of a UUID, which may be digits alone, and a counter. */
 const COUNTED = /^[\da-f]{1,8}-\d{1,9}$/i
@@ -124,8 +125,15 @@ const SHAPES = {
   model: idOf(128, /[\w.:/@-]/),
   /** The place of a value in a body. */
   path: idOf(128, /[\w.[\]$/-]/),
+  /** A reference within JSON Schema; "#" is all of it. */
+  ref: {
+    longest: REFERENCE.longest,
+    fits: (value) => value === '#' || REFERENCE.fits(value),
+  },
   /** Languages and countries. */
   code: matching(12, /^[A-Za-z]{2,3}(?:[_-][A-Za-z]{2,4}){0,2}$/),
+  /** Time zones: UTC, America/New_York. */
+  zone: matching(40, /^[A-Z][A-Za-z]{1,14}(?:\/[A-Z][A-Za-z_-]{1,19}){0,2}$/),
   /** Sizes, ratios and how long something is kept. */
   size: matching(12, /^(?:auto|\d{1,4}(?:\.\d{1,2})?(?:[:x]\d{1,4}|[a-zA-Z]{1,2})?)$/),
   /** A number, which may be one of seconds. */
