@@ -138,6 +138,11 @@ describe('what is refused', () => {
       { messages: [{ role: '4111-1111-1111-1111', content: 'a' }] },
     ],
     ['an odd name of a member', { ...user('a'), 'a name with spaces': 1 }],
+    ['a number of a card as a name', { ...user('a'), '4111111111111111': 1 }],
+    [
+      'an address of mail as a name',
+      { messages: [{ role: 'user', content: 'a', 'a@b.example': 1 }] },
+    ],
     ['an odd name in a message', { messages: [{ role: 'user', content: 'a', 'b c': 1 }] }],
     ['a system instruction that is a string', { ...gemini(), systemInstruction: 'a' }],
     ['a system prompt that is a number', { ...user('a'), system: 1 }],

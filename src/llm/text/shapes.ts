@@ -192,5 +192,10 @@ export function* isFile(value: string, pace: Pace): Work<boolean> {
   return typeof encoded === 'boolean' ? encoded : yield* encoded
 }
 
+/** An @ begins names of APIs (@type); within others, it would make an address. */
+const MEMBER = idOf(64, /[\w.$:/+~#*-]/)
+
 /** Whether a member's own name is too plain to carry a text. */
-export const isPlainName = (name: string): boolean => /^[\w.$@:/+~#*-]{0,64}$/.test(name)
+export const isPlainName = (name: string): boolean =>
+  name === '' ||
+  (name.length <= MEMBER.longest && MEMBER.fits(name.startsWith('@') ? name.slice(1) : name))
