@@ -23,9 +23,10 @@ export const ITEMS = formOf(
       ...{ content: 'inner', summary: 'inner', output: 'inner', outputs: 'inner' },
       ...{ results: 'inner', error: 'inner' },
     },
-    'content part output': {
-      ...{ annotations: 'inner', input_audio: 'inner', image_url: 'file', file_data: 'file' },
-    },
+    'content part output': { annotations: 'inner' },
+    [ofTypes('content output', 'input_image computer_screenshot')]: { image_url: 'file' },
+    [ofTypes('content output', 'input_file')]: { file_data: 'file' },
+    [ofTypes('content output', 'input_audio')]: { input_audio: 'inner' },
     outputs: { image_url: 'file' },
     input_audio: { data: 'file' },
     [ofTypes('content part', 'input_audio output_audio')]: { audio: 'file', data: 'file' },
