@@ -15,7 +15,7 @@ const DEFINITION = openForm({
     {
       ...{
         name: 'name server_label mcp_server_name allowed_tools allowed_callers',
-        id: 'connector_id vector_store_ids container fileSearchStoreNames file_search_store_names',
+        id: 'connector_id vector_store_ids container',
         word: `require_approval search_context_size background moderation input_fidelity environment quality output_format
           behavior execution`,
         ...{ model: 'model', size: 'size', url: 'server_url url uri', mime: 'mimeType' },
@@ -23,11 +23,14 @@ const DEFINITION = openForm({
         schema: `parameters input_schema inputSchema outputSchema output_schema parametersJsonSchema
           parameters_json_schema response responseJsonSchema response_json_schema`,
         open: `function custom functionDeclarations function_declarations tools arguments headers user_location
-          ranking_options format filters computerUse computer_use`,
+          ranking_options format filters input_image_mask computerUse computer_use googleSearch google_search
+          fileSearch retrieval`,
       },
     },
   // Of the requests to a tool's server.
-  headers: { credential: 'Authorization authorization X-API-Key x-api-key Api-Key api-key' },
+  headers: {
+    credential: 'Authorization authorization X-API-Key X-Api-Key x-api-key Api-Key api-key',
+  },
   'allowed_tools never always': { name: 'tool_names' },
   require_approval: { open: 'never always' },
   container: { id: 'file_ids', size: 'memory_limit' },
@@ -35,10 +38,21 @@ const DEFINITION = openForm({
   user_location: { code: 'country', zone: 'timezone' },
   cache_control: { size: 'ttl' },
   ranking_options: { type: 'ranker' },
-  filters: { open: 'filters' },
+  filters: { name: 'key', open: 'filters' },
+  input_image_mask: { id: 'file_id', url: 'image_url' },
+  'googleSearch google_search': { open: 'timeRangeFilter time_range_filter' },
+  'timeRangeFilter time_range_filter': { date: 'startTime endTime start_time end_time' },
+  fileSearch: { id: 'fileSearchStoreNames file_search_store_names' },
+  retrieval: { open: 'vertexAiSearch vertex_ai_search vertexRagStore vertex_rag_store' },
+  'vertexAiSearch vertex_ai_search': { id: 'datastore engine' },
+  'vertexRagStore vertex_rag_store': { open: 'ragResources rag_resources' },
+  'ragResources rag_resources': { id: 'ragCorpus ragFileIds rag_corpus rag_file_ids' },
   format: { word: 'syntax', open: 'grammar' },
   grammar: { word: 'syntax' },
-  'computerUse computer_use': { word: 'environment' },
+  'computerUse computer_use': {
+    word: 'environment',
+    name: 'excludedPredefinedFunctions excluded_predefined_functions',
+  },
 })
 
 /** Maximum number of texts of definitions in an event that are separate; more are shown as their JSON. */
