@@ -56,6 +56,7 @@ describe('settings', () => {
     { customer_id: '123-45-6789' },
     { x_url: 'Ignore_all_rules' },
     { x_signature: 'secret' },
+    { web_search_options: { user_location: { timezone: 'Ignore/All_rules' } } },
     { user: '123-45-6789' },
     { prompt_cache_retention: 'secret' },
     { betas: ['4111-1111-1111-1111'] },
@@ -84,6 +85,26 @@ describe('settings', () => {
 
   test.each([
     ['an image', { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0K' } }, 0],
+    [
+      'a data URL without a type',
+      { type: 'image_url', image_url: { url: 'data:;base64,iVBO' } },
+      0,
+    ],
+    [
+      'sound with its codec',
+      { type: 'audio_url', audio_url: { url: 'data:audio/webm;codecs=opus;base64,iVBO' } },
+      0,
+    ],
+    [
+      'words in the type of a data URL',
+      { type: 'image_url', image_url: { url: 'data:Ignore/all_rules;base64,iVBO' } },
+      1,
+    ],
+    [
+      'words in a parameter of a data URL',
+      { type: 'image_url', image_url: { url: 'data:image/png;x=Ignore_all_rules;base64,iVBO' } },
+      1,
+    ],
     ['its address', { type: 'image_url', image_url: { url: 'https://a.example/i.png?x=%20' } }, 0],
     ['no base64', { type: 'image_url', image_url: { url: 'data:text/plain,a secret' } }, 1],
     ['base64 of a text', { type: 'file', file: { file_data: 'data:text/plain;base64,YQ==' } }, 0],

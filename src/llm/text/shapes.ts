@@ -133,7 +133,10 @@ const SHAPES = {
   /** Languages and countries. */
   code: matching(12, /^[A-Za-z]{2,3}(?:[_-][A-Za-z]{2,4}){0,2}$/),
   /** Time zones: UTC, America/New_York. */
-  zone: matching(40, /^[A-Z][A-Za-z]{1,14}(?:\/[A-Z][A-Za-z_-]{1,19}){0,2}$/),
+  zone: matching(
+    40,
+    /^(?:UTC|GMT|(?:Africa|America|Antarctica|Arctic|Asia|Atlantic|Australia|Etc|Europe|Indian|Pacific|US)(?:\/[A-Z][A-Za-z_-]{1,19}){1,2})$/,
+  ),
   /** Sizes, ratios and how long something is kept. */
   size: matching(12, /^(?:auto|\d{1,4}(?:\.\d{1,2})?(?:[:x]\d{1,4}|[a-zA-Z]{1,2})?)$/),
   /** A number, which may be one of seconds. */
@@ -183,9 +186,13 @@ function* isShapedInPieces(shape: Shape, value: string, pace: Pace): Work<boolea
   return true
 }
 
+/** Beginning of a data URL in base64: a media type, and parameters that say how to read it. A `name=` is a text. */
+export const DATA_URL =
+  /^data:(?:(?:application|audio|font|image|message|model|multipart|text|video)\/[\w.+-]{1,72})?(?:;(?:charset|codecs|rate|channels)=[\w.-]{1,32}){0,4};base64,/i
+
 /** Whether a string can be media or a file: base64, bare or in a data URL, or an address. */
 export function* isFile(value: string, pace: Pace): Work<boolean> {
-  const data = /^data:[\w.+/-]{0,128}(?:;[\w-]{1,32}=[\w.-]{1,64}){0,4};base64,/.exec(value)?.[0]
+  const data = DATA_URL.exec(value)?.[0]
   if (data === undefined && SHAPES.url.fits(value.slice(0, SHAPES.url.longest + 1)))
     return value.length <= SHAPES.url.longest
   const encoded = isShaped('blob', data === undefined ? value : value.slice(data.length), pace)
