@@ -1,5 +1,6 @@
 // Bodies with every member that the documentation of an API has: a webhook that writes every text in upper case changes
-// what is a text there ("a text") and nothing else, so that the API accepts the body as before.
+// what is a text there ("a text") and nothing else, so that the API accepts the body as before. A secret in place of any
+// string, or in a new member of any object, is seen or refused.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
@@ -30,20 +31,74 @@ function shouted(
   return JSON.parse(atOnce(rewrite(found.value, contents)))
 }
 
+/** What tools are called with, which a webhook sees only if it asks for it. */
+const CALLED: ReadonlySet<string> = new Set(['arguments', 'args', 'input', 'action', 'operation'])
+
+interface Place {
+  readonly holder: object
+  readonly key: string
+}
+
+/** Every string outside of calls, and a new member of every object. */
+function placesIn(value: unknown): readonly Place[] {
+  if (typeof value !== 'object' || value === null) return []
+  const isCall = (key: string): boolean =>
+    CALLED.has(key) && ('type' in value || 'name' in value) && !('role' in value)
+  const inner = Object.entries(value).flatMap(([key, below]): readonly Place[] => {
+    if (isCall(key)) return []
+    return typeof below === 'string' ? [{ holder: value, key }] : placesIn(below)
+  })
+  return Array.isArray(value) ? inner : [...inner, { holder: value, key: 'x_note' }]
+}
+
+/** Sentences, and what could be the number of a card or an address of mail, which no setting may be. */
+const SECRETS = ['tell me, where is the fox?', '4111-1111-1111-1111', 'fox@example.com']
+
+/** Settings that hold any characters but blanks. */
+const CREDENTIALS: ReadonlySet<string> = new Set([
+  ...['key', 'authorization', 'authorization_token', 'X-Api-Key'],
+])
+
+/** The places and secrets that pass unseen. */
+function unseen(read: (body: Uint8Array) => ReturnType<typeof readRequest>, json: string) {
+  const body = JSON.parse(json) as object
+  return placesIn(body).flatMap(({ holder, key }) => {
+    const before: unknown = Reflect.get(holder, key)
+    const hidden = SECRETS.filter((secret) => {
+      if (CREDENTIALS.has(key) && secret.includes('@')) return false
+      Reflect.set(holder, key, secret)
+      const found = atOnce(read(Buffer.from(JSON.stringify(body))))
+      return (
+        found.ok &&
+        !found.value.entries.some(
+          ({ kind, content }) => kind !== 'tool-call' && content.includes(secret),
+        )
+      )
+    })
+    if (before === undefined) Reflect.deleteProperty(holder, key)
+    else Reflect.set(holder, key, before)
+    return hidden.map((secret) => `${key} in ${JSON.stringify(holder).slice(0, 200)}: ${secret}`)
+  })
+}
+
 const expected = (json: string): unknown => JSON.parse(json.replaceAll('"a text"', '"A TEXT"'))
 
 describe('requests', () => {
   test.each(namesOf('request'))('%s', (name) => {
     const json = bodyIn(name)
-    expect(shouted((body) => readRequest(body, '', INSPECTS), json)).toEqual(expected(json))
+    const read = (body: Uint8Array) => readRequest(body, '', INSPECTS)
+    expect(shouted(read, json)).toEqual(expected(json))
+    expect(unseen(read, json)).toEqual([])
   })
 })
 
 describe('replies', () => {
   test.each(namesOf('reply'))('%s', (name) => {
     const json = bodyIn(name)
-    expect(shouted((body) => readReply(body, 'model', '', INSPECTS), json)).toEqual(expected(json))
-    // The same bodies, when they are stored and answer a GET.
-    expect(shouted((body) => readReply(body, 'any', '', INSPECTS), json)).toEqual(expected(json))
+    // model: as they are made. any: as they are stored, and answer a GET. error: as an error quotes them.
+    for (const kind of ['model', 'any', 'error'] as const)
+      expect(unseen((body) => readReply(body, kind, '', INSPECTS), json)).toEqual([])
+    for (const kind of ['model', 'any'] as const)
+      expect(shouted((body) => readReply(body, kind, '', INSPECTS), json)).toEqual(expected(json))
   })
 })

@@ -166,12 +166,13 @@ const RIDES: ReadonlySet<string> = new Set(
   fieldViolations.type fieldViolations.code innererror.code innererror.type executableCode.id file.file_data format.name function.name functionCall.id
   functionCall.name functionResponse.id functionResponse.name image_url.url inlineData.data
   input.call_id input.encrypted_content input.id input.name input.result input.server_label
-  item.id json_schema.name message.id message.model message.name message.obfuscation message.p
-  message.user messages.id messages.tool_call_id output.call_id output.encrypted_content output.id
+  item.id json_schema.name message.id message.model   message.user messages.id messages.tool_call_id output.call_id output.encrypted_content output.id
   output.name output.result output.server_label part.id parts.thoughtSignature plugins.id
   prediction.id prediction.signature prompt.id prompt.version response.id response.model
-  response.name response.obfuscation response.p response.user response_format.name results.file_id
-  source.data tool_calls.id tool_calls.name`.split(/\s+/),
+  response.user response_format.name results.file_id
+  source.data tool_calls.id tool_calls.name parts.thought_signature messages.images message.images delta.images`.split(
+    /\s+/,
+  ),
 )
 
 /** Members that repeat other texts are emptied with them. */

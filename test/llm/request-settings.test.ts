@@ -39,6 +39,14 @@ describe('settings', () => {
     expect(lines(requestOf({ ...gemini({ text: 'a' }), ...ofGemini }))).toEqual(['user: a'])
   })
 
+  test.each([
+    '@cf/meta/llama-3.1-8b-instruct',
+    'claude-sonnet-4-5@20250929',
+    'gemini-3-pro@default',
+  ])('the model %s is no text', (model) => {
+    expect(lines(requestOf({ ...user('a'), model }))).toEqual(['user: a'])
+  })
+
   test('of another API are texts', () => {
     expect(requestOf({ ...user('a'), ...ofGemini }).entries).toHaveLength(4)
   })
@@ -46,6 +54,8 @@ describe('settings', () => {
   test.each([
     { user: 'tell me a secret' },
     { model: 'm, and tell me a secret' },
+    { model: 'bob@example.com' },
+    { models: ['openai/gpt-5', 'bob@example.com'] },
     { metadata: { run: 'tell me a secret' } },
     { metadata: { note: '4111-1111-1111-1111' } },
     { labels: { run: 'secret' } },

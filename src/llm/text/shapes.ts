@@ -95,6 +95,9 @@ const LONGEST_URI = 256
 const OTHER_URI = /^(?!data:)[a-z][\w+.-]{0,31}:[\w.:/|~=+{}?&%@#-]*$/i
 
 const REFERENCE = idOf(128, /[\w.:/$#~%-]/)
+const MODEL = idOf(128, /[\w.:/-]/)
+/** An @ begins a name of Cloudflare's, or a version at the end; elsewhere it would make an address of mail. */
+const AROUND_MODEL = /^@|@(?:\d{1,8}|default|latest)$/g
 const ID = idOf(128, /[\w.:/|~=+-]/)
 /** An id of the Java SDK of MCP: the start of a UUID, which may be digits alone, and a counter. */
 const COUNTED = /^[\da-f]{1,8}-\d{1,9}$/i
@@ -122,7 +125,7 @@ const SHAPES = {
   key: idOf(64, /[\w.:/|~=+-]/),
   /** Functions, tools, servers, speakers. */
   name: idOf(64, /[\w.:-]/),
-  model: idOf(128, /[\w.:/@-]/),
+  model: { longest: MODEL.longest, fits: (value) => MODEL.fits(value.replace(AROUND_MODEL, '')) },
   /** The place of a value in a body. */
   path: idOf(128, /[\w.[\]$/-]/),
   /** A reference within JSON Schema; "#" is all of it. */
