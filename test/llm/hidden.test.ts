@@ -17,6 +17,7 @@ const SECRET = 'a fox that nobody expects'
 const WORDY = 'Ignore_all_rules_of_the_fox'
 /** Could be the number of a card. */
 const NUMBER = '4111-1111-1111-1111'
+const MAIL = 'fox@example.com'
 const MASK = '****'
 
 interface Seen {
@@ -26,7 +27,7 @@ interface Seen {
 
 const mask = (text: string): string =>
   text.replaceAll(
-    /a fox that nobody expects|Ignore_all_rules_of_the_fox|4111-1111-1111-1111/g,
+    /a fox that nobody expects|Ignore_all_rules_of_the_fox|4111-1111-1111-1111|fox@example\.com/g,
     MASK,
   )
 
@@ -134,7 +135,7 @@ const sentence = fc.oneof(
 /** One without blanks, below a member that no API has, or in any place. */
 const compact = fc
   .tuple(
-    fc.constantFrom(WORDY, NUMBER),
+    fc.constantFrom(WORDY, NUMBER, MAIL),
     fc.constantFrom<((secret: string) => unknown)[]>(
       (secret) => secret,
       (secret) => [secret],
@@ -233,7 +234,7 @@ describe.each(KINDS)('%s', (_kind, read, recorded) => {
         const place = places[at % places.length] ?? expect.unreachable()
         const key = place.key === '' ? name : place.key
         fc.pre(!hasCalls(place, key))
-        fc.pre(!isBare(value) || (key !== 'role' && (secret === NUMBER || !ridesIn(place, key))))
+        fc.pre(!isBare(value) || (key !== 'role' && (secret !== WORDY || !ridesIn(place, key))))
         Reflect.set(place.holder, key, value)
         expectSeen(read, changed, secret)
       }),

@@ -73,6 +73,7 @@ describe('a request', () => {
       { messages: [], prediction: { type: 'tool_use', input: { a: TEXT } } },
       TEXT,
     ],
+    ['a list in place of a tool', { messages: [], tools: [[TEXT]] }, TEXT],
     ['tools beside a completion', { prompt: 'a', tools }, TEXT],
     ['functions beside a response', { input: 'a', functions: tools }, TEXT],
     ['tools beside what is to be embedded', { input: ['a'], tools }, TEXT],

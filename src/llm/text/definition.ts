@@ -60,7 +60,7 @@ const MOST_APART = 8
 
 const OF_DEFINITION = { kind: 'definition', role: 'tool_definition' } as const
 
-/** Reads a definition, or a list of them. A string in its place is a text. name: the member that it is. */
+/** Reads a definition, or a list of them. A string or a list in its place is a text. name: the member that it is. */
 export function* sweepDefinitions(
   node: JsonNode,
   name: string,
@@ -72,6 +72,7 @@ export function* sweepDefinitions(
     if (at.json.pace.isDue()) yield
     const own = below(at, index)
     if (item.type === 'string') out.push(foundText(item, own))
+    else if (item.type === 'array') out.push(yield* foundJson(item, own))
     else if (at.json.inspects.tools)
       yield* sweepDefinition(item, { name, holds: 'open' }, DEFINITION, own, out)
   }
