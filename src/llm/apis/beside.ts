@@ -20,10 +20,13 @@ const OWN = { reply: { tools: 'definition', output_text: 'text' } } as const
 
 /** The form of a whole reply outside the model's words. */
 export const IN_REPLY = formOf({}, OF_REPLY)
-/** The same for a response of OpenAI, and for events. */
+/** The same for a response of OpenAI. */
 export const IN_RESPONSE = formOf(OWN, OF_REPLY)
+/** The form of a chunk of choices outside the model's words. */
 export const IN_CHUNK = formOf({}, OF_REPLY, OF_CHUNK)
+/** The same for Anthropic's events. */
 export const IN_MESSAGE_EVENT = formOf({}, OF_REPLY, OF_MESSAGE_EVENT)
+/** The same for events of OpenAI's responses. */
 export const IN_RESPONSE_EVENT = formOf({}, OF_REPLY, OF_RESPONSE_EVENT)
 
 /** Reads a whole reply. read: members that are read separately. */

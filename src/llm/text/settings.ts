@@ -19,8 +19,9 @@ const FILTERED: PlacedSettings = {
   [FILTERS.replaceAll(/\s+/g, ' ')]: { word: 'severity' },
 }
 
-/** Members that contain messages, and those that contain parts or blocks. */
+/** Members that contain messages. */
 export const SAID = 'messages message delta'
+/** Members that contain parts or blocks. */
 export const BLOCKS = 'content content_block'
 
 /** Messages and blocks of chat completions and of Anthropic's messages. */
@@ -207,12 +208,14 @@ export const OF_REPLY: PlacedSettings = {
   prompt: { id: 'id version' },
 }
 
-/** Events have these beside what whole replies have: chunks of choices, events of messages and of responses. */
+/** What chunks of choices have beside what whole replies have. */
 export const OF_CHUNK: PlacedSettings = { reply: { padding: 'obfuscation p' } }
+/** The same for Anthropic's events. */
 export const OF_MESSAGE_EVENT: PlacedSettings = {
   reply: { open: 'delta' },
   delta: { word: 'stop_reason', id: 'container', open: 'container' },
 }
+/** The same for events of OpenAI's responses. */
 export const OF_RESPONSE_EVENT: PlacedSettings = {
   reply: { id: 'item_id', name: 'name', padding: 'obfuscation' },
 }
