@@ -175,6 +175,13 @@ describe('what is refused', () => {
       { messages: [{ role: 'user', content: 'a', 'a@b.example': 1 }] },
     ],
     ['an odd name in a message', { messages: [{ role: 'user', content: 'a', 'b c': 1 }] }],
+    ['a content that is a number', user(4111111111111111)],
+    ['a text that is a number', user([{ type: 'text', text: 4111111111111111 }])],
+    ['a text of Gemini that is a number', gemini({ text: 4111111111111111 })],
+    [
+      'a content of an item that is a number',
+      { input: [{ role: 'user', content: 4111111111111111 }] },
+    ],
     ['a system instruction that is a string', { ...gemini(), systemInstruction: 'a' }],
     ['a system prompt that is a number', { ...user('a'), system: 1 }],
     ['an array', [user('a')]],

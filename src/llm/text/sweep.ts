@@ -69,10 +69,17 @@ export function* sweepObject(
         out,
       )
       if (work !== undefined) yield* work
+    } else if (value.type === 'number' && SPOKEN.has(name)) {
+      if (isText({ name, holds: holdsOf(form, type, owner, name) })) throw ofNumber()
     }
   }
   if (echoes.length > 0) yield* addEchoes(out, first, echoes, inner)
 }
+
+/** Members that a model reads; what else is a number there could be an index or a code. */
+const SPOKEN: ReadonlySet<string> = new Set(['text', 'content'])
+
+const ofNumber = (): UnreadableForm => new UnreadableForm('a text is a number')
 
 /** @throws UnreadableForm for a name that could be a text. */
 export function* expectPlainNames(object: JsonObjectNode, json: Source): Work<void> {
@@ -172,6 +179,7 @@ export function* sweepMember(
 ): Work<void> {
   const at = below(around, member.name)
   if (node.type === 'array' && isText(member)) yield* expectNoTokens(node, at.json)
+  if (node.type === 'number' && isText(member)) throw ofNumber()
   switch (member.holds) {
     case 'call':
     case 'jsonCall':
