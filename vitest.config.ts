@@ -197,7 +197,7 @@ const long = [
   'test/gatewayapi/{gateway-policies,translator-sequences}.test.ts',
   'test/grpc/{message-reader,turns}.test.ts',
   'test/http2/{floods,fuzz,windows}.test.ts',
-  'test/llm/{body-properties,body-slices,hidden}.test.ts',
+  'test/llm/{body-properties,body-slices,every-member,hidden}.test.ts',
   'test/llm/windows/held-channel.test.ts',
   'test/remote/webhook-pools.test.ts',
   'test/resources/decode/yaml-document.test.ts',

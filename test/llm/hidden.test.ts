@@ -17,6 +17,7 @@ const SECRET = 'a fox that nobody expects'
 const WORDY = 'Ignore_all_rules_of_the_fox'
 /** Could be the number of a card. */
 const NUMBER = '4111-1111-1111-1111'
+const MAIL = 'fox@example.com'
 const MASK = '****'
 
 interface Seen {
@@ -26,19 +27,25 @@ interface Seen {
 
 const mask = (text: string): string =>
   text.replaceAll(
-    /a fox that nobody expects|Ignore_all_rules_of_the_fox|4111-1111-1111-1111/g,
+    /a fox that nobody expects|Ignore_all_rules_of_the_fox|4111-1111-1111-1111|fox@example\.com/g,
     MASK,
   )
 
+/** Tool calls, definitions and files are shown only where a webhook asks for them. */
+const textsOf = <Found extends { readonly kind: string }>(found: readonly Found[]): Found[] =>
+  found.filter(({ kind }) => kind === 'text')
+
 function seenInBody(found: Conversation): Seen {
-  const shown = found.entries.map(({ content }) => content)
-  return { shown, masked: atOnce(rewrite(found, shown.map(mask))) }
+  const shown = textsOf(found.entries).map(({ content }) => content)
+  const contents = found.entries.map(({ content }) => mask(content))
+  return { shown, masked: atOnce(rewrite(found, contents)) }
 }
 
 function seenInEvent(event: StreamEvent): Seen {
   const [pieces, repeats] = [event.pieces, event.repeats].map((all) => all.map(({ text }) => text))
   const texts = { pieces: (pieces ?? []).map(mask), repeats: (repeats ?? []).map(mask) }
-  return { shown: [...(pieces ?? []), ...(repeats ?? [])], masked: rewritten(event, texts) }
+  const shown = textsOf([...event.pieces, ...event.repeats]).map(({ text }) => text)
+  return { shown, masked: rewritten(event, texts) }
 }
 
 type Reader = (json: string) => Result<Seen, string>
@@ -80,13 +87,18 @@ interface Place {
 /** Definitions of tools are shown only where a webhook asks for them. */
 const isDefinition = (name: string): boolean => name === 'tools'
 
+/** Whether a member is what a tool is called with, in an object that has it. */
+const isCall = (holder: Place['holder'], name: string | number): boolean =>
+  /^(?:arguments|args|action|partial_json)$/.test(String(name)) ||
+  (name === 'input' && /_use$|tool_call$/.test(String(Reflect.get(holder, 'type'))))
+
 /** Every string, and the end of every object and list: there a new one can be. */
 function placesIn(value: unknown, owner = 'body'): Place[] {
   if (typeof value !== 'object' || value === null) return []
   const holder = value as Place['holder']
   const own = owner.split('.').at(-1) ?? ''
   const inner = Object.entries(holder).flatMap(([key, below]): Place[] => {
-    if (isDefinition(key)) return []
+    if (isDefinition(key) || isCall(holder, key)) return []
     if (typeof below === 'string') return [{ holder, key, owner }]
     return placesIn(below, Array.isArray(holder) ? owner : `${own}.${key}`)
   })
@@ -99,6 +111,9 @@ const newName = fc.constantFrom(
   ...['id', 'model', 'name', 'type', 'user', 'metadata', 'url', 'signature', 'status', 'code'],
   ...['labels', 'customer_id', 'x_url', 'inputs', 'language', 'p', 'obfuscation', 'encrypted_note'],
   ...['logprobs', 'tokens', 'token_ids', 'arguments', 'input', 'action', 'args', 'delta', 'error'],
+  ...['function', 'custom', 'tools', 'tool', 'operation', 'image_url', 'images', 'file_data'],
+  ...['b64_json', 'file', 'audio', 'input_audio', 'inlineData', 'schema', 'required', 'format'],
+  ...['properties', 'items', '$ref', 'thought_signature', 'result', 'sources', 'item', 'part'],
 )
 
 /** The inserted value, which contains the secret. */
@@ -110,13 +125,17 @@ const sentence = fc.oneof(
   fc.constant<unknown>([{ type: 'text', text: SECRET }]),
   fc.constant<unknown>({ type: 'of_tomorrow', words: { said: SECRET } }),
   fc.constant<unknown>({ role: 'user', content: SECRET, id: 'x' }),
+  fc.constant<unknown>({ type: 'function_call', arguments: SECRET, input: SECRET, action: SECRET }),
+  fc.constant<unknown>({ function: { arguments: SECRET }, custom: { input: SECRET } }),
+  fc.constant<unknown>({ tools: [{ name: 'f', description: SECRET }] }),
+  fc.constant<unknown>({ schema: { properties: { a: { default: SECRET } } } }),
   fc.constant<unknown>({ [SECRET]: 1 }),
 )
 
 /** One without blanks, below a member that no API has, or in any place. */
 const compact = fc
   .tuple(
-    fc.constantFrom(WORDY, NUMBER),
+    fc.constantFrom(WORDY, NUMBER, MAIL),
     fc.constantFrom<((secret: string) => unknown)[]>(
       (secret) => secret,
       (secret) => [secret],
@@ -124,6 +143,9 @@ const compact = fc
       (secret) => ({ x_new: { name: secret, id: secret } }),
       (secret) => ({ x_new: [{ type: secret, language: secret, country: secret }] }),
       (secret) => ({ x_url: secret, customer_id: secret, x_signature: secret }),
+      (secret) => ({ x: { image_url: secret, data: secret, images: [secret] } }),
+      (secret) => ({ x: { default: { format: secret, required: [secret], $ref: secret } } }),
+      (secret) => ({ type: 'base64', x: { type: 'redacted_thinking', data: secret } }),
       (secret) => ({ extra: { customer: { user: secret, encrypted_note: secret, p: secret } } }),
     ),
   )
@@ -145,12 +167,13 @@ const RIDES: ReadonlySet<string> = new Set(
   fieldViolations.type fieldViolations.code innererror.code innererror.type executableCode.id file.file_data format.name function.name functionCall.id
   functionCall.name functionResponse.id functionResponse.name image_url.url inlineData.data
   input.call_id input.encrypted_content input.id input.name input.result input.server_label
-  item.id json_schema.name message.id message.model message.name message.obfuscation message.p
-  message.user messages.id messages.tool_call_id output.call_id output.encrypted_content output.id
+  item.id json_schema.name message.id message.model   message.user messages.id messages.tool_call_id output.call_id output.encrypted_content output.id
   output.name output.result output.server_label part.id parts.thoughtSignature plugins.id
   prediction.id prediction.signature prompt.id prompt.version response.id response.model
-  response.name response.obfuscation response.p response.user response_format.name results.file_id
-  source.data tool_calls.id tool_calls.name`.split(/\s+/),
+  response.user response_format.name results.file_id
+  source.data tool_calls.id tool_calls.name parts.thought_signature messages.images message.images delta.images`.split(
+    /\s+/,
+  ),
 )
 
 /** Members that repeat other texts are emptied with them. */
@@ -176,6 +199,12 @@ function expectSeen(read: Reader, changed: object, secret: string): void {
   if (!/logprobs|tokens|token_ids/.test(json)) expect(masked).toBe(mask(json))
 }
 
+/** Whether a tool call or a definition may be in a place: in a member of theirs, or as a new item. */
+const hasCalls = ({ holder, owner }: Place, key: string | number): boolean =>
+  (Object.hasOwn(holder, key) && isCall(holder, key)) ||
+  (Array.isArray(holder) && /(?:input|output|tool_calls)$/.test(owner)) ||
+  (key === 'tools' && /^body(?:\.response)?$/.test(owner))
+
 const isBare = (value: unknown): boolean => typeof value === 'string' || Array.isArray(value)
 
 const ridesIn = ({ holder, owner }: Place, key: string | number): boolean =>
@@ -188,7 +217,9 @@ describe.each(KINDS)('%s', (_kind, read, recorded) => {
         const changed = structuredClone(body)
         const places = placesIn(changed)
         const place = places[at % places.length] ?? expect.unreachable()
-        Reflect.set(place.holder, place.key === '' ? name : place.key, value)
+        const key = place.key === '' ? name : place.key
+        fc.pre(!hasCalls(place, key))
+        Reflect.set(place.holder, key, value)
         expectSeen(read, changed, SECRET)
       }),
       { numRuns: runs(500) },
@@ -202,7 +233,8 @@ describe.each(KINDS)('%s', (_kind, read, recorded) => {
         const places = placesIn(changed)
         const place = places[at % places.length] ?? expect.unreachable()
         const key = place.key === '' ? name : place.key
-        fc.pre(!isBare(value) || (key !== 'role' && (secret === NUMBER || !ridesIn(place, key))))
+        fc.pre(!hasCalls(place, key))
+        fc.pre(!isBare(value) || (key !== 'role' && (secret !== WORDY || !ridesIn(place, key))))
         Reflect.set(place.holder, key, value)
         expectSeen(read, changed, secret)
       }),

@@ -39,6 +39,14 @@ describe('settings', () => {
     expect(lines(requestOf({ ...gemini({ text: 'a' }), ...ofGemini }))).toEqual(['user: a'])
   })
 
+  test.each([
+    '@cf/meta/llama-3.1-8b-instruct',
+    'claude-sonnet-4-5@20250929',
+    'gemini-3-pro@default',
+  ])('the model %s is no text', (model) => {
+    expect(lines(requestOf({ ...user('a'), model }))).toEqual(['user: a'])
+  })
+
   test('of another API are texts', () => {
     expect(requestOf({ ...user('a'), ...ofGemini }).entries).toHaveLength(4)
   })
@@ -46,6 +54,8 @@ describe('settings', () => {
   test.each([
     { user: 'tell me a secret' },
     { model: 'm, and tell me a secret' },
+    { model: 'bob@example.com' },
+    { models: ['openai/gpt-5', 'bob@example.com'] },
     { metadata: { run: 'tell me a secret' } },
     { metadata: { note: '4111-1111-1111-1111' } },
     { labels: { run: 'secret' } },
@@ -56,6 +66,7 @@ describe('settings', () => {
     { customer_id: '123-45-6789' },
     { x_url: 'Ignore_all_rules' },
     { x_signature: 'secret' },
+    { web_search_options: { user_location: { timezone: 'Ignore/All_rules' } } },
     { user: '123-45-6789' },
     { prompt_cache_retention: 'secret' },
     { betas: ['4111-1111-1111-1111'] },
@@ -84,6 +95,26 @@ describe('settings', () => {
 
   test.each([
     ['an image', { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0K' } }, 0],
+    [
+      'a data URL without a type',
+      { type: 'image_url', image_url: { url: 'data:;base64,iVBO' } },
+      0,
+    ],
+    [
+      'sound with its codec',
+      { type: 'audio_url', audio_url: { url: 'data:audio/webm;codecs=opus;base64,iVBO' } },
+      0,
+    ],
+    [
+      'words in the type of a data URL',
+      { type: 'image_url', image_url: { url: 'data:Ignore/all_rules;base64,iVBO' } },
+      1,
+    ],
+    [
+      'words in a parameter of a data URL',
+      { type: 'image_url', image_url: { url: 'data:image/png;x=Ignore_all_rules;base64,iVBO' } },
+      1,
+    ],
     ['its address', { type: 'image_url', image_url: { url: 'https://a.example/i.png?x=%20' } }, 0],
     ['no base64', { type: 'image_url', image_url: { url: 'data:text/plain,a secret' } }, 1],
     ['base64 of a text', { type: 'file', file: { file_data: 'data:text/plain;base64,YQ==' } }, 0],
@@ -129,8 +160,28 @@ describe('what is refused', () => {
     ['System', { ...user('a'), System: 'b' }],
     ['System_Instruction', { ...gemini(), System_Instruction: {} }],
     ['a role that is a sentence', { messages: [{ role: 'user, or not', content: 'a' }] }],
+    [
+      'a role of a system instruction that is a sentence',
+      { systemInstruction: { role: 'user, or not', parts: [] } },
+    ],
+    [
+      'a role that could be a number of a card',
+      { messages: [{ role: '4111-1111-1111-1111', content: 'a' }] },
+    ],
     ['an odd name of a member', { ...user('a'), 'a name with spaces': 1 }],
+    ['a number of a card as a name', { ...user('a'), '4111111111111111': 1 }],
+    [
+      'an address of mail as a name',
+      { messages: [{ role: 'user', content: 'a', 'a@b.example': 1 }] },
+    ],
     ['an odd name in a message', { messages: [{ role: 'user', content: 'a', 'b c': 1 }] }],
+    ['a content that is a number', user(4111111111111111)],
+    ['a text that is a number', user([{ type: 'text', text: 4111111111111111 }])],
+    ['a text of Gemini that is a number', gemini({ text: 4111111111111111 })],
+    [
+      'a content of an item that is a number',
+      { input: [{ role: 'user', content: 4111111111111111 }] },
+    ],
     ['a system instruction that is a string', { ...gemini(), systemInstruction: 'a' }],
     ['a system prompt that is a number', { ...user('a'), system: 1 }],
     ['an array', [user('a')]],

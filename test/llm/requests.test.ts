@@ -298,6 +298,16 @@ describe('an unknown field is a text too', () => {
       { ...user('a'), more: { 'first name': 1, id: 'x' } },
       ['user: a', 'user: {"first name":1,"id":"x"}'],
     ],
+    [
+      'names that could be numbers of cards or addresses, as JSON',
+      { ...user('a'), metadata: { '4111-1111-1111-1111': 'x' }, x: [{ 'bob@example.com': 1 }] },
+      ['user: a', 'user: {"4111-1111-1111-1111":"x"}', 'user: {"bob@example.com":1}'],
+    ],
+    [
+      'names of APIs, of tokens and of versions, by their values alone',
+      { ...user('a'), logit_bias: { 50256: -100 }, x: { '@type': 'b', '1.2': 'c', 'a/b': 'd' } },
+      ['user: a', 'user: b', 'user: c', 'user: d'],
+    ],
   ])('%s', (_name, body, expected) => {
     expect(lines(requestOf(body))).toEqual(expected)
   })

@@ -4,43 +4,51 @@ import type { JsonNode } from '../../json/json-node.js'
 import type { JsonObjectNode } from '../../json/members.js'
 import type { Work } from '../../turns.js'
 import { beside, type TextsAndEnds } from '../text/event-texts.js'
-import { type Form, formOf, type Holds } from '../text/form.js'
+import { type Form, formOf } from '../text/form.js'
 import type { At, FoundText } from '../text/found-text.js'
-import { ANSWER, OF_EVENT, OF_REPLY } from '../text/settings.js'
+import {
+  ANSWER,
+  OF_CHUNK,
+  OF_MESSAGE_EVENT,
+  OF_REPLY,
+  OF_RESPONSE_EVENT,
+} from '../text/settings.js'
 import { sweepMember, sweepObject } from '../text/sweep.js'
 
-const OWN: Readonly<Record<string, Holds>> = { tools: 'definition', output_text: 'text' }
+/** A response of OpenAI repeats the definitions of its tools. */
+const OWN = { reply: { tools: 'definition', output_text: 'text' } } as const
+
 /** The form of a whole reply outside the model's words. */
-export const IN_REPLY = formOf({ reply: OWN }, OF_REPLY)
-const IN_EVENT = formOf({ reply: OWN }, OF_REPLY, OF_EVENT)
+export const IN_REPLY = formOf({}, OF_REPLY)
+/** The same for a response of OpenAI. */
+export const IN_RESPONSE = formOf(OWN, OF_REPLY)
+/** The form of a chunk of choices outside the model's words. */
+export const IN_CHUNK = formOf({}, OF_REPLY, OF_CHUNK)
+/** The same for Anthropic's events. */
+export const IN_MESSAGE_EVENT = formOf({}, OF_REPLY, OF_MESSAGE_EVENT)
+/** The same for events of OpenAI's responses. */
+export const IN_RESPONSE_EVENT = formOf({}, OF_REPLY, OF_RESPONSE_EVENT)
 
 /** Reads a whole reply. read: members that are read separately. */
 export function* besideIn(
   object: JsonObjectNode,
   at: At,
   read: readonly string[],
-): Work<readonly FoundText[]> {
-  return yield* besideWith(IN_REPLY, object, at, read)
-}
-
-/** Reads an event. read: members that are read separately. */
-export function* besideEvent(
-  object: JsonObjectNode,
-  at: At,
-  read: readonly string[],
-): Work<TextsAndEnds> {
-  return yield* beside(yield* besideWith(IN_EVENT, object, at, read), object, at)
-}
-
-function* besideWith(
   form: Form,
-  object: JsonObjectNode,
-  at: At,
-  read: readonly string[],
 ): Work<readonly FoundText[]> {
   const found: FoundText[] = []
   yield* sweepObject(object, 'reply', at, form, found, { skip: new Set(read) })
   return found
+}
+
+/** Reads an event, or a reply in one. read: members that are read separately. */
+export function* besideEvent(
+  object: JsonObjectNode,
+  at: At,
+  read: readonly string[],
+  form: Form,
+): Work<TextsAndEnds> {
+  return yield* beside(yield* besideIn(object, at, read, form), object, at)
 }
 
 /** Reads any other JSON, such as an error. name: the member of a reply that it is, if any. */

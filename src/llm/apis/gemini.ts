@@ -18,25 +18,19 @@ const RESPONSE: Readonly<Record<string, Holds>> = { response: 'json', parts: 're
 /** The form of contents. */
 export const CONTENTS = formOf(
   {
-    '': {
-      ...{ parts: 'inner', text: 'text', inlineData: 'inner', inline_data: 'inner' },
+    content: { parts: 'inner' },
+    parts: {
+      ...{ text: 'text', inlineData: 'inner', inline_data: 'inner' },
       ...{ functionCall: 'inner', function_call: 'inner', toolCall: 'inner', tool_call: 'inner' },
       ...{ functionResponse: 'inner', function_response: 'inner' },
       ...{ toolResponse: 'inner', tool_response: 'inner' },
       ...{ executableCode: 'inner', executable_code: 'inner' },
       ...{ codeExecutionResult: 'result', code_execution_result: 'result' },
     },
-    inlineData: { data: 'file' },
-    inline_data: { data: 'file' },
-    functionCall: CALL,
-    function_call: CALL,
-    toolCall: CALL,
-    tool_call: CALL,
+    'inlineData inline_data': { data: 'file' },
+    'functionCall function_call toolCall tool_call': CALL,
     partialArgs: { stringValue: 'call' },
-    functionResponse: RESPONSE,
-    function_response: RESPONSE,
-    toolResponse: RESPONSE,
-    tool_response: RESPONSE,
+    'functionResponse function_response toolResponse tool_response': RESPONSE,
   },
   OF_CONTENTS,
 )
@@ -51,7 +45,9 @@ export function* readContents(
   for (const item of node.type === 'array' ? node.items : [node]) {
     if (json.pace.isDue()) yield
     const content = asObject(item, 'a content')
-    const role = otherwise === 'system' ? otherwise : geminiRole(content, otherwise)
+    const given = geminiRole(content, otherwise)
+    // What a system instruction names as its role, which servers ignore, must be a role all the same.
+    const role = otherwise === 'system' ? otherwise : given
     const found: FoundText[] = []
     yield* sweepContent(content, { json, role, toolRole: 'tool' }, found)
     parts.push(yield* messageEntries(json, found, role))

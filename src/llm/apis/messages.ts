@@ -6,59 +6,55 @@ import { asArray, asObject, type JsonObjectNode, member, present } from '../../j
 import { UnreadableForm } from '../../json/unreadable-form.js'
 import type { Work } from '../../turns.js'
 import type { Entry } from '../text/conversation.js'
-import { formOf } from '../text/form.js'
+import { formOf, type Holds, ofTypes } from '../text/form.js'
 import type { At, FoundText, Source } from '../text/found-text.js'
 import { entriesOf, messageEntries, roleOf, sweepMessage } from '../text/message.js'
-import { OF_MESSAGES } from '../text/settings.js'
+import { BLOCKS, OF_MESSAGES, SAID } from '../text/settings.js'
 import { sweepMember, sweepObject } from '../text/sweep.js'
+
+const CALL: Readonly<Record<string, Holds>> = { input: 'jsonCall' }
 
 /** The form of messages and choices. */
 export const MESSAGES = formOf(
   {
     '': {
-      ...{
-        text: 'text',
-        content: 'inner',
-        refusal: 'text',
-        reasoning: 'inner',
-        transcript: 'text',
-      },
-      ...{
-        reasoning_content: 'text',
-        reasoning_details: 'inner',
-        thinking: 'inner',
-        summary: 'inner',
-      },
-      ...{ annotations: 'inner', citations: 'inner' },
-      ...{ tool_calls: 'inner', function: 'inner', custom: 'inner', function_call: 'inner' },
-      ...{ audio: 'inner', input_audio: 'inner', file: 'inner', source: 'inner' },
-      ...{ image_url: 'file', images: 'file', file_data: 'file', b64_json: 'file' },
-      // Members of Anthropic's blocks.
-      ...{
-        title: 'text',
-        context: 'text',
-        cited_text: 'text',
-        lines: 'text',
-        error_message: 'text',
-      },
-      ...{ stderr: 'text', stdout: 'text' },
+      ...{ text: 'text', refusal: 'text', transcript: 'text', reasoning_content: 'text' },
+      ...{ summary: 'text', title: 'text', context: 'text', cited_text: 'text', lines: 'text' },
+      ...{ error_message: 'text', stderr: 'text', stdout: 'text' },
     },
-    function: { arguments: 'jsonCall' },
-    function_call: { arguments: 'jsonCall' },
+    [SAID]: {
+      ...{ content: 'inner', reasoning: 'inner', reasoning_details: 'inner', thinking: 'inner' },
+      ...{ tool_calls: 'inner', function_call: 'inner', audio: 'inner', images: 'file' },
+      ...{ annotations: 'inner', citations: 'inner', context: 'inner' },
+    },
+    tool_calls: { function: 'inner', custom: 'inner' },
+    'function function_call': { arguments: 'jsonCall' },
     custom: { input: 'call' },
-    audio: { data: 'file' },
-    input_audio: { data: 'file' },
-    image_url: { url: 'file' },
-    // Blocks, by type. A document's source is text or base64.
-    tool_use: { input: 'jsonCall' },
-    server_tool_use: { input: 'jsonCall' },
-    mcp_tool_use: { input: 'jsonCall' },
-    base64: { data: 'file' },
-    text: { data: 'text' },
-    redacted_thinking: { data: 'file' },
-    'reasoning.encrypted': { data: 'file' },
-    mcp_tool_listing: { tools: 'definition' },
-    tool_addition: { tool: 'definition', tools: 'definition' },
+    [`${BLOCKS} source prediction file`]: { content: 'inner' },
+    [BLOCKS]: {
+      ...{ thinking: 'inner', tool_references: 'inner', annotations: 'inner', citations: 'inner' },
+    },
+    [ofTypes(BLOCKS, 'image document')]: { source: 'inner' },
+    [ofTypes(BLOCKS, 'file')]: { file: 'inner' },
+    [ofTypes(BLOCKS, 'image_url')]: { image_url: 'file' },
+    [ofTypes(BLOCKS, 'video_url')]: { video_url: 'file' },
+    [ofTypes(BLOCKS, 'audio_url')]: { audio_url: 'file' },
+    [ofTypes(BLOCKS, 'document_url')]: { document_url: 'file' },
+    [ofTypes(BLOCKS, 'input_audio')]: { input_audio: 'file' },
+    'system context': { citations: 'inner' },
+    annotations: { file: 'inner' },
+    'audio input_audio': { data: 'file' },
+    'image_url video_url audio_url document_url': { url: 'file' },
+    images: { image_url: 'file', b64_json: 'file' },
+    file: { file_data: 'file' },
+    'reasoning_details:reasoning.encrypted': { data: 'file' },
+    // A document's source is text or base64.
+    'source:base64': { data: 'file' },
+    'source:text': { data: 'text' },
+    [ofTypes(BLOCKS, 'tool_use server_tool_use mcp_tool_use')]: CALL,
+    [ofTypes(BLOCKS, 'redacted_thinking')]: { data: 'file' },
+    [ofTypes(BLOCKS, 'mcp_tool_listing')]: { tools: 'definition' },
+    [ofTypes(BLOCKS, 'tool_addition')]: { tool: 'definition', tools: 'definition' },
   },
   OF_MESSAGES,
 )

@@ -10,7 +10,7 @@ import type { Entry } from '../text/conversation.js'
 import type { At, Source } from '../text/found-text.js'
 import { entriesOf } from '../text/message.js'
 import { readContent } from './anthropic.js'
-import { anythingIn, besideIn } from './beside.js'
+import { anythingIn, besideIn, IN_REPLY, IN_RESPONSE } from './beside.js'
 import { readCandidates } from './gemini.js'
 import { readChoices } from './messages.js'
 import { readItems } from './responses-items.js'
@@ -25,7 +25,8 @@ export function* readMarked(
 ): Work<readonly [LlmApi, readonly Entry[]]> {
   const node = member(body, mark) ?? body
   const read = mark === 'content' ? [mark, 'role'] : mark === 'promptFeedback' ? [] : [mark]
-  const rest = yield* entriesOf(json, yield* besideIn(body, saidBy(json), read))
+  const form = mark === 'output' ? IN_RESPONSE : IN_REPLY
+  const rest = yield* entriesOf(json, yield* besideIn(body, saidBy(json), read, form))
   switch (mark) {
     case 'choices':
       return [apiOfChoices(node), [...(yield* readChoices(node, json)), ...rest]]

@@ -8,7 +8,7 @@ import type { Entry } from '../text/conversation.js'
 import { type Form, type Holds, holdsOf } from '../text/form.js'
 import type { At, FoundText, Source } from '../text/found-text.js'
 import { entriesOf } from '../text/message.js'
-import { GEMINI_REQUEST, REQUEST } from '../text/settings.js'
+import { GEMINI_REQUEST, REQUEST } from '../text/request-settings.js'
 import { expectPlainNames, sweepMember } from '../text/sweep.js'
 import { expectNoTokens, expectReadable, isPrompt, ofVectors } from '../text/vectors.js'
 import { readContents } from './gemini.js'
@@ -44,8 +44,14 @@ const BESIDE: Readonly<Record<string, (name: string) => Reader>> = {
   compaction: beside('system', 'open'),
   context_management: beside('system', 'open'),
 }
-/** Definitions of tools, in every API; webhooks are not shown them. */
-const DEFINITIONS: ReadonlySet<string> = new Set(['tools', 'functions'])
+/** Definitions of tools; webhooks are not shown them. */
+const DEFINITIONS: Readonly<Record<Family, readonly string[]>> = {
+  messages: ['tools', 'functions'],
+  completions: [],
+  input: ['tools'],
+  embeddings: [],
+  gemini: ['tools'],
+}
 
 const strings = (what: string, role = 'user'): Reader =>
   function* (node, json) {
@@ -124,7 +130,8 @@ export function* readMembers(
     if (json.pace.isDue()) yield
     if (Object.hasOwn(known, name) || isSilent(node)) continue
     if (!NUMBERS.test(name)) yield* expectNoTokens(node, json)
-    const holds = DEFINITIONS.has(name) ? 'definition' : holdsOf(form, undefined, 'request', name)
+    const isDefinition = DEFINITIONS[family].includes(name)
+    const holds = isDefinition ? 'definition' : holdsOf(form, undefined, 'request', name)
     const read = beside('user', holds, form)(name)
     parts.push(yield* read(node, json))
   }

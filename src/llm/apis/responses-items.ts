@@ -4,46 +4,44 @@ import type { JsonNode } from '../../json/json-node.js'
 import { asArray, asObject, type JsonObjectNode, member, present } from '../../json/members.js'
 import type { Work } from '../../turns.js'
 import type { Entry } from '../text/conversation.js'
-import { formOf, type Holds } from '../text/form.js'
+import { formOf, ofTypes } from '../text/form.js'
 import type { At, FoundText, Source } from '../text/found-text.js'
 import { entriesOf, messageEntries, roleOf } from '../text/message.js'
 import { OF_ITEMS } from '../text/settings.js'
 import { expectPlainNames, sweepMember, sweepObject } from '../text/sweep.js'
 import { expectNoTokens } from '../text/vectors.js'
 
-const CALLED: Readonly<Record<string, Holds>> = {
-  arguments: 'jsonCall',
-  input: 'call',
-  action: 'call',
-  actions: 'call',
-  operation: 'call',
-}
-
 /** The form of items. */
 export const ITEMS = formOf(
   {
     '': {
-      ...{ text: 'text', content: 'inner', refusal: 'text', transcript: 'text', summary: 'inner' },
-      ...{ output: 'inner', outputs: 'inner', results: 'inner', annotations: 'inner' },
-      ...{ logs: 'text', error: 'inner', message: 'text', queries: 'text', reason: 'text' },
-      ...{ revised_prompt: 'text', stderr: 'text', stdout: 'text', code: 'text', quote: 'text' },
-      ...{ image_url: 'file', file_data: 'file', input_audio: 'inner', audio: 'file' },
+      ...{ text: 'text', refusal: 'text', transcript: 'text', logs: 'text', message: 'text' },
+      ...{ queries: 'text', reason: 'text', revised_prompt: 'text', code: 'text', quote: 'text' },
+      ...{ stderr: 'text', stdout: 'text' },
     },
+    item: {
+      ...{ content: 'inner', summary: 'inner', output: 'inner', outputs: 'inner' },
+      ...{ results: 'inner', error: 'inner' },
+    },
+    'content part output': { annotations: 'inner' },
+    [ofTypes('content output', 'input_image computer_screenshot')]: { image_url: 'file' },
+    [ofTypes('content output', 'input_file')]: { file_data: 'file' },
+    [ofTypes('content output', 'input_audio')]: { input_audio: 'inner' },
+    outputs: { image_url: 'file' },
     input_audio: { data: 'file' },
-    output_audio: { data: 'file' },
-    image_generation_call: { result: 'file' },
-    mcp_list_tools: { tools: 'definition' },
-    tool_search_output: { tools: 'definition' },
-    function_call: CALLED,
-    custom_tool_call: CALLED,
-    tool_search_call: CALLED,
-    computer_call: CALLED,
-    local_shell_call: CALLED,
-    shell_call: CALLED,
-    apply_patch_call: CALLED,
-    web_search_call: CALLED,
-    mcp_call: CALLED,
-    mcp_approval_request: CALLED,
+    [ofTypes('content part', 'input_audio output_audio')]: { audio: 'file', data: 'file' },
+    // An input to be moderated.
+    'item:image_url': { image_url: 'inner' },
+    image_url: { url: 'file' },
+    'item:image_generation_call': { result: 'file' },
+    [ofTypes('item', 'mcp_list_tools tool_search_output')]: { tools: 'definition' },
+    [ofTypes('item', 'function_call tool_search_call mcp_call mcp_approval_request')]: {
+      arguments: 'jsonCall',
+    },
+    'item:custom_tool_call': { input: 'call' },
+    'item:computer_call': { action: 'call', actions: 'call' },
+    [ofTypes('item', 'local_shell_call shell_call web_search_call')]: { action: 'call' },
+    'item:apply_patch_call': { operation: 'call' },
   },
   OF_ITEMS,
 )

@@ -9,7 +9,7 @@ import type { At, FoundText, Source } from '../text/found-text.js'
 import { roleOf } from '../text/message.js'
 import { OF_MESSAGES } from '../text/settings.js'
 import { sweepObject } from '../text/sweep.js'
-import { besideEvent } from './beside.js'
+import { besideEvent, IN_MESSAGE_EVENT, IN_REPLY } from './beside.js'
 import { MESSAGES } from './messages.js'
 
 /** Event → the member that is read separately. */
@@ -33,7 +33,8 @@ export function* readMessageEvent(
   type: string,
 ): Work<TextsAndEnds> {
   const name = EVENTS.get(type) ?? ''
-  const rest = yield* besideEvent(root, spokenAt(json, 'event'), name === '' ? [] : [name])
+  const read = name === '' ? [] : [name]
+  const rest = yield* besideEvent(root, spokenAt(json, 'event'), read, IN_MESSAGE_EVENT)
   const index = (): string => indexOf(json, member(root, 'index'))
   switch (type) {
     case 'message_start':
@@ -51,6 +52,8 @@ export function* readMessageEvent(
   }
 }
 
+const READ = ['content', 'role']
+
 function* readStart(json: Source, message: JsonObjectNode): Work<TextsAndEnds> {
   const role = roleOf(message, 'assistant')
   const content = present(member(message, 'content'))
@@ -58,7 +61,7 @@ function* readStart(json: Source, message: JsonObjectNode): Work<TextsAndEnds> {
   const found: TextsAndEnds[] = []
   for (const [at, block] of blocks.entries())
     found.push(yield* readBlock(block, spokenAt(json, String(at), role)))
-  found.push(yield* besideEvent(message, spokenAt(json, 'message', role), ['content', 'role']))
+  found.push(yield* besideEvent(message, spokenAt(json, 'message', role), READ, IN_REPLY))
   return together(found)
 }
 
@@ -83,8 +86,9 @@ function* readBlock(node: JsonNode | undefined, at: At): Work<TextsAndEnds> {
 
 const DELTAS = formOf(
   {
-    '': { text: 'text', thinking: 'text', content: 'text', citation: 'inner', cited_text: 'text' },
-    input_json_delta: { partial_json: 'jsonCall' },
+    '': { text: 'text', thinking: 'text', content: 'text', cited_text: 'text' },
+    delta: { citation: 'inner' },
+    'delta:input_json_delta': { partial_json: 'jsonCall' },
   },
   OF_MESSAGES,
 )

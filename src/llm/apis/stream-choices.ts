@@ -22,7 +22,7 @@ import {
 import { type At, below, type FoundText, foundText, type Source } from '../text/found-text.js'
 import { roleOf } from '../text/message.js'
 import { sweepObject } from '../text/sweep.js'
-import { besideEvent } from './beside.js'
+import { besideEvent, IN_CHUNK } from './beside.js'
 import { MESSAGES } from './messages.js'
 
 /** root: has choices. */
@@ -32,7 +32,7 @@ export function* readChunk(json: Source, root: JsonObjectNode): Work<TextsAndEnd
     const choice = asObject(item, 'a choice')
     found.push(yield* readChoice(json, choice, indexOf(json, member(choice, 'index'), at)))
   }
-  found.push(yield* besideEvent(root, spokenAt(json, 'event'), ['choices']))
+  found.push(yield* besideEvent(root, spokenAt(json, 'event'), ['choices'], IN_CHUNK))
   return together(found)
 }
 

@@ -14,7 +14,7 @@ import {
 } from '../text/event-texts.js'
 import { type At, below, type FoundText, type Source } from '../text/found-text.js'
 import { sweepObject } from '../text/sweep.js'
-import { besideEvent } from './beside.js'
+import { besideEvent, IN_REPLY } from './beside.js'
 import { CONTENTS, geminiRole } from './gemini.js'
 
 /** Members of a chunk; any of them marks it as Gemini's. */
@@ -26,7 +26,7 @@ export function* readGeminiChunk(json: Source, root: JsonObjectNode): Work<Texts
   const found: TextsAndEnds[] = []
   for (const [at, item] of items.entries())
     found.push(yield* readCandidate(json, asObject(item, 'a candidate'), at))
-  found.push(yield* besideEvent(root, spokenAt(json, 'event'), ['candidates']))
+  found.push(yield* besideEvent(root, spokenAt(json, 'event'), ['candidates'], IN_REPLY))
   return together(found)
 }
 
@@ -93,7 +93,7 @@ function partChannel(
   if (name === 'text' && rest.length === 0) return isThought(part) ? 'thought' : 'text'
   const word = kind === 'tool-call' ? CALLS.get(name) : undefined
   if (word !== undefined) return [word, index, ...argument(part, name, rest)].join(' ')
-  if (CONTENTS.owners.get('')?.has(name) === true || form === 'json')
+  if (CONTENTS.owners.get('parts')?.members.has(name) === true || form === 'json')
     return [name, index, ...rest].join(' ')
   return ['part', name, ...rest].join(' ')
 }

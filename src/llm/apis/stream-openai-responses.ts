@@ -26,7 +26,7 @@ import { type At, callOf, type FoundText, foundText, type Source } from '../text
 import { roleOf } from '../text/message.js'
 import { sweepMember, sweepObject } from '../text/sweep.js'
 import { addEchoes } from '../text/tokens.js'
-import { besideEvent } from './beside.js'
+import { besideEvent, IN_RESPONSE, IN_RESPONSE_EVENT } from './beside.js'
 import { isMessageItem, ITEMS, sweepItem } from './responses-items.js'
 
 interface Event {
@@ -46,7 +46,10 @@ export function* readResponseEvent(
   const dot = type.lastIndexOf('.')
   const event = { json, root, stem: type.slice(0, dot), step: type.slice(dot + 1) }
   const [read, found] = (yield* readStep(event)) ?? (yield* readOther(event))
-  return together([found, yield* besideEvent(root, spokenAt(json, 'event'), read)])
+  return together([
+    found,
+    yield* besideEvent(root, spokenAt(json, 'event'), read, IN_RESPONSE_EVENT),
+  ])
 }
 
 /** Returns the members that are read here, and what they say; undefined: the event is not known. */
@@ -227,7 +230,7 @@ function* readResponse({ json, root, step }: Event): Work<TextsAndEnds> {
     for (const text of [...spoken, ...own]) texts.push(text)
   }
   return together([
-    yield* besideEvent(response, spokenAt(json, 'response'), ['output']),
+    yield* besideEvent(response, spokenAt(json, 'response'), ['output'], IN_RESPONSE),
     { texts: repeated(texts), ends: LAST_STEPS.has(step) ? [''] : [] },
   ])
 }

@@ -141,8 +141,9 @@ function* lineToPass(line: string, pace: Pace): Work<string | undefined> {
     case '':
       return isShort(line) && KEEP_ALIVE.test(line) ? line : ':'
     case 'event':
-    case 'id':
       return isShort(line) && NAME.test(line) ? line : undefined
+    case 'id':
+      return isShort(line) && ID.test(line) ? line : undefined
     case 'retry':
       return isShort(line) && MILLISECONDS.test(line) ? line : undefined
     default:
@@ -168,8 +169,12 @@ const isShort = (line: string): boolean => line.length <= PIECE
 const NOT_IN_JSON = /[\0\v\f\x1c-\x1e]/
 /** Those, and what passes in another form. */
 const NOT_SIMPLE = /[\0\v\f\r\x1c-\x1e\x85\u2028\u2029]/
-const NAME = /^[a-z]+(?:: ?[\x21-\x7e]{0,256} *)?$/
-const MILLISECONDS = /^retry(?:: ?\d{0,16} *)?$/
+/** An event's name has a letter; digits alone could be the number of a card. */
+const NAME = /^event(?:: ?(?:(?=[\w.:/-]*[a-z])[\w.:/-]{1,64})? *)?$/i
+/** An id has a letter too, or is a short number, or a time since 1970 (in seconds to nanoseconds) with a counter. */
+const ID =
+  /^id(?:: ?(?:(?=[\w.:/|~=+-]*[a-z])[\w.:/|~=+-]{1,256}|\d{1,9}|1[5-9]\d{8}(?:\d{3}){0,3}(?:-\d{1,6})?)? *)?$/i
+const MILLISECONDS = /^retry(?:: ?\d{0,9} *)?$/
 /** Comments that servers are known to send, with a time or a number. Others lose their text, as clients may show it. */
 const KEEP_ALIVE =
-  /^: ?(?:ping|pong|keep-?alive|heartbeat|openrouter processing)?[\d:.+tz -]{0,64}$/i
+  /^: ?(?:ping|pong|keep-?alive|heartbeat|openrouter processing)?[ :-]{0,3}(?:\d{1,9}|1[5-9]\d{8}(?:\d{3})?|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?)? *$/i

@@ -6,7 +6,7 @@ import type { ShapeName } from './shapes.js'
  * inner: objects of the form. open: the same, with settings alone: what is odd in them is shown, not refused. result:
  * the same as inner, from a tool. text: a string that is text, whatever it looks like. texts: the same for every string
  * below. call, jsonCall: what a tool is called with. json: JSON from a tool, shown as JSON. file: media. definition:
- * definitions of tools. schema: JSON Schema. A shape: a setting, or an object that is open.
+ * definitions of tools. schema: JSON Schema. schemas: the same, by names that a client chooses. A shape: a setting, or an object that is open.
  */
 export type Holds =
   | 'inner'
@@ -20,20 +20,29 @@ export type Holds =
   | 'file'
   | 'definition'
   | 'schema'
+  | 'schemas'
   | ShapeName
+
+/** What the members of the objects at one place hold: of all of them, and of those of a type, which comes first. */
+interface Owner {
+  readonly members: ReadonlyMap<string, Holds>
+  readonly types: ReadonlyMap<string, ReadonlyMap<string, Holds>>
+}
 
 /** A form, with the settings that it has. A member that it does not have holds only texts. */
 export interface Form {
-  /** An object's type, the name of the member that contains it, or '' for any → members → what they hold. */
-  readonly owners: ReadonlyMap<string, ReadonlyMap<string, Holds>>
+  /** The name of the member that contains an object, or '' for any → what its members hold. */
+  readonly owners: ReadonlyMap<string, Owner>
   /** The same form, in which an object with an odd name is shown, not refused; absent: it is such a form. */
   readonly open?: Form
+  /** What every member holds, where a client chooses the names. */
+  readonly every?: Holds
 }
 
-/** Members of each owner that hold more than settings. */
+/** Owners, with spaces between → what their members hold. An owner may name a type of its objects: "content:tool_use". */
 type Members = Readonly<Record<string, Readonly<Record<string, Holds>>>>
 
-/** Owner → what its members hold → the names of those, with spaces between. */
+/** Owners → what their members hold → the names of those, with spaces between. */
 export type PlacedSettings = Readonly<Record<string, Readonly<Partial<Record<Holds, string>>>>>
 
 /** Creates a form from what the members of each owner hold, and from settings beside those. */
@@ -47,31 +56,54 @@ export const openForm = (...settings: readonly PlacedSettings[]): Form => ({
   owners: ownersOf({}, settings),
 })
 
+/** Returns the owners for objects of these types in these members. */
+export const ofTypes = (owners: string, types: string): string =>
+  wordsOf(owners)
+    .flatMap((owner) => wordsOf(types).map((type) => `${owner}:${type}`))
+    .join(' ')
+
+interface OwnerMaps {
+  readonly members: Map<string, Holds>
+  readonly types: Map<string, Map<string, Holds>>
+}
+
 function ownersOf(members: Members, settings: readonly PlacedSettings[]): Form['owners'] {
-  const owners = new Map<string, Map<string, Holds>>()
-  const ownerOf = (name: string): Map<string, Holds> => {
-    const owner = owners.get(name) ?? new Map<string, Holds>()
+  const owners = new Map<string, OwnerMaps>()
+  const heldBy = (place: string): Map<string, Holds> => {
+    const [name = '', ...rest] = place.split(':')
+    const owner: OwnerMaps = owners.get(name) ?? { members: new Map(), types: new Map() }
     owners.set(name, owner)
-    return owner
+    if (rest.length === 0) return owner.members
+    const type = rest.join(':')
+    const held = owner.types.get(type) ?? new Map<string, Holds>()
+    owner.types.set(type, held)
+    return held
   }
-  for (const [owner, held] of Object.entries(members))
-    for (const [name, holds] of Object.entries(held)) ownerOf(owner).set(name, holds)
-  for (const [owner, name, holds] of settings.flatMap(namesOf)) {
-    const known = ownerOf(owner)
-    // What holds texts and files comes first.
-    if (!known.has(name) && members['']?.[name] === undefined) known.set(name, holds)
+  // What is named first comes first: what holds texts and files.
+  for (const [owner, name, holds] of [
+    ...Object.entries(members).flatMap(membersOf),
+    ...settings.flatMap(settingsOf),
+  ]) {
+    const held = heldBy(owner)
+    if (!held.has(name)) held.set(name, holds)
   }
   return owners
 }
 
-const namesOf = (settings: PlacedSettings): readonly (readonly [string, string, Holds])[] =>
+type Named = readonly [owner: string, name: string, holds: Holds]
+
+const wordsOf = (names: string): readonly string[] => names.trim().split(/\s+/)
+
+const membersOf = ([owners, held]: [string, Members[string]]): readonly Named[] =>
+  wordsOf(owners).flatMap((owner) =>
+    Object.entries(held).map(([name, holds]) => [owner, name, holds] as const),
+  )
+
+const settingsOf = (settings: PlacedSettings): readonly Named[] =>
   Object.entries(settings).flatMap(([owners, held]) =>
-    owners.split(' ').flatMap((owner) =>
+    wordsOf(owners).flatMap((owner) =>
       Object.entries(held).flatMap(([holds, names]) =>
-        names
-          .split(/\s+/)
-          .filter((name) => name !== '')
-          .map((name) => [owner, name, holds as Holds] as const),
+        wordsOf(names).map((name) => [owner, name, holds as Holds] as const),
       ),
     ),
   )
@@ -81,13 +113,21 @@ export const UNKNOWN: Form = openForm()
 /** The form of strings that are all texts. */
 export const TEXTS: Form = openForm()
 
-/** Returns what a member holds; undefined: the form does not have it. type: that of its object. */
-export const holdsOf = (
-  { owners }: Form,
+/**
+ * Returns what a member holds; undefined: the form does not have it. type: that of its object. owner: the name of the
+ * member that contains the object.
+ */
+export function holdsOf(
+  { owners, every }: Form,
   type: string | undefined,
   owner: string,
   name: string,
-): Holds | undefined =>
-  (type === undefined ? undefined : owners.get(type)?.get(name)) ??
-  owners.get(owner)?.get(name) ??
-  owners.get('')?.get(name)
+): Holds | undefined {
+  if (every !== undefined) return every
+  const place = owners.get(owner)
+  return (
+    (type === undefined ? undefined : place?.types.get(type)?.get(name)) ??
+    place?.members.get(name) ??
+    owners.get('')?.members.get(name)
+  )
+}

@@ -15,7 +15,7 @@ export function roleOf(message: JsonObjectNode, otherwise?: string): string {
   if (given === undefined && otherwise !== undefined) return otherwise
   const role = asString(given, 'a role').value
   if (role === '' && otherwise !== undefined) return otherwise
-  if (!/^[\w-]{0,32}$/.test(role)) throw new UnreadableForm('a role is not a word')
+  if (!/^(?:[a-z][\w-]{0,31})?$/i.test(role)) throw new UnreadableForm('a role is not a word')
   return role
 }
 

@@ -1,7 +1,8 @@
 // The table of all settings: members of LLM bodies and events whose strings are not text, by the object that has them,
 // each with the shape that such a string must have (decision 19b). A member elsewhere, or of another shape, is text.
+// request-settings.ts has those of requests outside their messages.
 
-import { openForm, type PlacedSettings } from './form.js'
+import { ofTypes, openForm, type PlacedSettings } from './form.js'
 
 /** Any object of an API may have these. */
 const EVERYWHERE: PlacedSettings = {
@@ -18,10 +19,16 @@ const FILTERED: PlacedSettings = {
   [FILTERS.replaceAll(/\s+/g, ' ')]: { word: 'severity' },
 }
 
+/** Members that contain messages. */
+export const SAID = 'messages message delta'
+/** Members that contain parts or blocks. */
+export const BLOCKS = 'content content_block'
+
 /** Messages and blocks of chat completions and of Anthropic's messages. */
 export const OF_MESSAGES: PlacedSettings = {
   ...EVERYWHERE,
-  'messages message': { id: 'id tool_call_id', word: 'role status phase' },
+  'messages message': { id: 'id tool_call_id', word: 'role status phase', open: 'attachments' },
+  attachments: { id: 'file_id', open: 'tools' },
   choices: {
     word: 'finish_reason native_finish_reason stop_reason',
     open: 'content_filter_results content_filter_result',
@@ -34,22 +41,19 @@ export const OF_MESSAGES: PlacedSettings = {
   tool_calls: { id: 'id', open: 'extra_content' },
   extra_content: { open: 'google' },
   google: { blob: 'thought_signature' },
-  'function function_call custom tool_use server_tool_use mcp_tool_use': { name: 'name' },
-  'content content_block input_content': {
+  'function function_call custom': { name: 'name' },
+  [ofTypes(BLOCKS, 'tool_use server_tool_use mcp_tool_use')]: { name: 'name' },
+  [BLOCKS]: {
     ...{ id: 'id tool_use_id file_id', name: 'server_name mcp_server_name tool_name' },
-    ...{ word: 'stop_reason', type: 'error_code', date: 'retrieved_at' },
-    ...{
-      mime: 'media_type mime_type',
-      open: 'from to trigger caller',
-      url: 'url video_url audio_url',
-    },
+    ...{ word: 'stop_reason file_type', type: 'error_code', date: 'retrieved_at', url: 'url' },
+    ...{ mime: 'media_type mime_type', open: 'from to trigger caller image_file' },
     blob: 'signature encrypted_content encrypted_index encrypted_stdout',
   },
   'from to': { model: 'model' },
   trigger: { word: 'category' },
   caller: { id: 'tool_id' },
   image_url: { word: 'detail' },
-  'video_url audio_url': { url: 'url' },
+  image_file: { id: 'file_id', word: 'detail' },
   source: { mime: 'media_type', url: 'url', id: 'file_id' },
   file: { id: 'file_id' },
   audio: { id: 'id', word: 'format' },
@@ -58,6 +62,7 @@ export const OF_MESSAGES: PlacedSettings = {
   annotations: { url: 'url', id: 'file_id', open: 'url_citation file_citation' },
   'url_citation file_citation': { url: 'url', id: 'file_id' },
   'citations citation': { url: 'url', id: 'file_id', blob: 'encrypted_index' },
+  tool_references: { name: 'tool_name' },
 }
 
 /** Items and parts of OpenAI's Responses API. */
@@ -67,10 +72,13 @@ export const OF_ITEMS: PlacedSettings = {
     ...{ id: 'id call_id approval_request_id container_id created_by' },
     ...{ name: 'server_label namespace', blob: 'encrypted_content', size: 'size' },
     ...{ word: 'role status phase execution background output_format quality' },
-    open: 'pending_safety_checks acknowledged_safety_checks caller',
+    open: 'pending_safety_checks acknowledged_safety_checks caller environment',
   },
-  'function_call custom_tool_call mcp_call mcp_approval_request': { name: 'name' },
+  [ofTypes('item data', 'function_call custom_tool_call mcp_call mcp_approval_request')]: {
+    name: 'name',
+  },
   caller: { id: 'caller_id' },
+  environment: { id: 'container_id' },
   'pending_safety_checks acknowledged_safety_checks': { id: 'id', type: 'code' },
   'content part output': {
     ...{ id: 'id file_id', word: 'detail status', url: 'url file_url', open: 'outcome' },
@@ -85,7 +93,7 @@ export const OF_ITEMS: PlacedSettings = {
 }
 
 /** Gives each name its other spelling too, as in all JSON of protobuf. */
-const inBothSpellings = (settings: PlacedSettings): PlacedSettings =>
+export const inBothSpellings = (settings: PlacedSettings): PlacedSettings =>
   Object.fromEntries(
     Object.entries(settings).map(([owners, held]) => [
       bothOf(owners),
@@ -116,15 +124,17 @@ export const OF_CONTENTS: PlacedSettings = inBothSpellings({
   citationMetadata: { open: 'citationSources citations' },
   'citationSources citations': { url: 'uri' },
   groundingMetadata: { open: 'groundingChunks searchEntryPoint' },
-  groundingChunks: { open: 'web retrievedContext' },
+  groundingChunks: { open: 'web retrievedContext maps image' },
   'web retrievedContext': { url: 'uri' },
+  maps: { url: 'uri', id: 'placeId' },
+  image: { url: 'sourceUri imageUri' },
   searchEntryPoint: { blob: 'sdkBlob' },
   urlContextMetadata: { open: 'urlMetadata' },
   urlMetadata: { url: 'retrievedUrl', word: 'urlRetrievalStatus' },
 })
 
 /** Options that replies repeat. */
-const OPTIONS: PlacedSettings = {
+export const OPTIONS: PlacedSettings = {
   ...EVERYWHERE,
   tool_choice: {
     name: 'name server_label',
@@ -134,73 +144,18 @@ const OPTIONS: PlacedSettings = {
   allowed_tools: { word: 'mode', open: 'tools' },
   'tools function custom': { name: 'name server_label', open: 'function' },
   text: { word: 'verbosity', open: 'format' },
-  'format json_schema': { name: 'name', schema: 'schema' },
+  // Some servers take the schema itself in this place.
+  'format json_schema': {
+    ...{ name: 'name required', schema: 'schema items', schemas: 'properties $defs definitions' },
+  },
   reasoning: { word: 'effort', summary: 'summary generate_summary' },
   context_management: { open: 'edits applied_edits' },
-  edits: { open: 'trigger keep clear_at_least', name: 'exclude_tools' },
+  edits: { open: 'trigger clear_at_least', word: 'keep', name: 'exclude_tools' },
+  keep: { type: 'type' },
   container: { id: 'id', date: 'expires_at', open: 'skills' },
   skills: { id: 'skill_id version' },
   conversation: { id: 'id' },
 }
-
-/** The body of a request to OpenAI, Anthropic and servers like them. */
-const OF_REQUEST: PlacedSettings = {
-  ...OPTIONS,
-  request: {
-    ...{ model: 'model models', key: 'user safety_identifier prompt_cache_key request_id' },
-    ...{ id: 'previous_response_id conversation container', size: 'keep_alive size' },
-    ...{ type: 'include anthropic_version', beta: 'betas anthropic_beta' },
-    retention: 'prompt_cache_retention',
-    word: `service_tier reasoning_effort verbosity truncation encoding_format modalities tool_choice
-      response_format format speed inference_geo quality response_role input_type truncate`,
-    open: `reasoning text audio thinking cache_control output_config context_management compaction mcp_servers provider
-      web_search_options stream_options plugins`,
-  },
-  response_format: { open: 'json_schema', schema: 'schema' },
-  audio: { name: 'voice', word: 'format' },
-  voice: { id: 'id' },
-  thinking: { word: 'display' },
-  output_config: { word: 'effort', open: 'format' },
-  mcp_servers: {
-    ...{ url: 'url', name: 'name', credential: 'authorization_token' },
-    open: 'tool_configuration',
-  },
-  tool_configuration: { name: 'allowed_tools' },
-  web_search_options: { word: 'search_context_size', open: 'user_location' },
-  user_location: { code: 'country', open: 'approximate' },
-  approximate: { code: 'country' },
-  provider: { id: 'order only ignore', word: 'sort data_collection quantizations' },
-  plugins: { id: 'id', word: 'engine' },
-}
-
-/** The form of a request's members outside its messages. */
-export const REQUEST = openForm(OF_REQUEST)
-
-/** The same for Gemini. */
-export const GEMINI_REQUEST = openForm(
-  inBothSpellings({
-    request: {
-      ...{ model: 'model', id: 'cachedContent', word: 'serviceTier' },
-      open: 'generationConfig toolConfig safetySettings',
-    },
-    generationConfig: {
-      ...{ mime: 'responseMimeType', word: 'responseModalities mediaResolution' },
-      ...{ schema: 'responseSchema responseJsonSchema _responseJsonSchema' },
-      open: 'thinkingConfig speechConfig imageConfig',
-    },
-    thinkingConfig: { word: 'thinkingLevel' },
-    speechConfig: { code: 'languageCode', open: 'voiceConfig multiSpeakerVoiceConfig' },
-    multiSpeakerVoiceConfig: { open: 'speakerVoiceConfigs' },
-    speakerVoiceConfigs: { open: 'voiceConfig' },
-    voiceConfig: { open: 'prebuiltVoiceConfig' },
-    prebuiltVoiceConfig: { name: 'voiceName' },
-    imageConfig: { size: 'aspectRatio imageSize', word: 'personGeneration' },
-    toolConfig: { open: 'functionCallingConfig retrievalConfig' },
-    functionCallingConfig: { word: 'mode', name: 'allowedFunctionNames' },
-    retrievalConfig: { code: 'languageCode' },
-    safetySettings: { word: 'category threshold method' },
-  }),
-)
 
 /** An error of a server. */
 const OF_ERROR: PlacedSettings = {
@@ -225,6 +180,7 @@ export const OF_REPLY: PlacedSettings = {
       word: 'modality',
     },
     promptFeedback: { word: 'blockReason', open: 'safetyRatings' },
+    modelStatus: { word: 'modelStage', date: 'retirementTime' },
     safetyRatings: { word: 'category probability severity' },
   }),
   reply: {
@@ -232,10 +188,18 @@ export const OF_REPLY: PlacedSettings = {
     ...{ type: 'object', model: 'model modelVersion model_version' },
     ...{ date: 'createTime create_time', retention: 'prompt_cache_retention' },
     ...{ name: 'system_fingerprint provider', key: 'user safety_identifier prompt_cache_key' },
+    // Perplexity's sources.
+    url: 'citations',
     word: 'status role stop_reason service_tier truncation tool_choice',
     open: `usage usageMetadata usage_metadata promptFeedback prompt_feedback incomplete_details text reasoning error prompt prompt_filter_results
-      context_management promptTokensDetails prompt_tokens_details`,
+      context_management promptTokensDetails prompt_tokens_details modelStatus model_status stop_details billing x_groq
+      search_results images`,
   },
+  stop_details: { word: 'category' },
+  billing: { word: 'payer' },
+  x_groq: { id: 'id' },
+  search_results: { url: 'url', date: 'date last_updated' },
+  images: { url: 'image_url origin_url' },
   error: { name: 'type', id: 'code', path: 'param', word: 'status' },
   prompt_filter_results: { open: 'content_filter_results' },
   ...FILTERED,
@@ -244,10 +208,16 @@ export const OF_REPLY: PlacedSettings = {
   prompt: { id: 'id version' },
 }
 
-/** Events have these beside what whole replies have. */
-export const OF_EVENT: PlacedSettings = {
-  reply: { id: 'item_id', name: 'name', padding: 'obfuscation p', open: 'delta' },
+/** What chunks of choices have beside what whole replies have. */
+export const OF_CHUNK: PlacedSettings = { reply: { padding: 'obfuscation p' } }
+/** The same for Anthropic's events. */
+export const OF_MESSAGE_EVENT: PlacedSettings = {
+  reply: { open: 'delta' },
   delta: { word: 'stop_reason', id: 'container', open: 'container' },
+}
+/** The same for events of OpenAI's responses. */
+export const OF_RESPONSE_EVENT: PlacedSettings = {
+  reply: { id: 'item_id', name: 'name', padding: 'obfuscation' },
 }
 
 /** Lists and descriptions, which answer a GET. */

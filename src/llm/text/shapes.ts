@@ -94,6 +94,10 @@ const isUrl = (value: string): boolean =>
 const LONGEST_URI = 256
 const OTHER_URI = /^(?!data:)[a-z][\w+.-]{0,31}:[\w.:/|~=+{}?&%@#-]*$/i
 
+const REFERENCE = idOf(128, /[\w.:/$#~%-]/)
+const MODEL = idOf(128, /[\w.:/-]/)
+/** An @ begins a name of Cloudflare's, or a version at the end; elsewhere it would make an address of mail. */
+const AROUND_MODEL = /^@|@(?:\d{1,8}|default|latest)$/g
 const ID = idOf(128, /[\w.:/|~=+-]/)
 /** An id of the Java SDK of MCP: the start of a UUID, which may be digits alone, and a counter. */
 const COUNTED = /^[\da-f]{1,8}-\d{1,9}$/i
@@ -121,11 +125,21 @@ const SHAPES = {
   key: idOf(64, /[\w.:/|~=+-]/),
   /** Functions, tools, servers, speakers. */
   name: idOf(64, /[\w.:-]/),
-  model: idOf(128, /[\w.:/@-]/),
+  model: { longest: MODEL.longest, fits: (value) => MODEL.fits(value.replace(AROUND_MODEL, '')) },
   /** The place of a value in a body. */
   path: idOf(128, /[\w.[\]$/-]/),
+  /** A reference within JSON Schema; "#" is all of it. */
+  ref: {
+    longest: REFERENCE.longest,
+    fits: (value) => value === '#' || REFERENCE.fits(value),
+  },
   /** Languages and countries. */
   code: matching(12, /^[A-Za-z]{2,3}(?:[_-][A-Za-z]{2,4}){0,2}$/),
+  /** Time zones: UTC, America/New_York. */
+  zone: matching(
+    40,
+    /^(?:UTC|GMT|(?:Africa|America|Antarctica|Arctic|Asia|Atlantic|Australia|Etc|Europe|Indian|Pacific|US)(?:\/[A-Z][A-Za-z_-]{1,19}){1,2})$/,
+  ),
   /** Sizes, ratios and how long something is kept. */
   size: matching(12, /^(?:auto|\d{1,4}(?:\.\d{1,2})?(?:[:x]\d{1,4}|[a-zA-Z]{1,2})?)$/),
   /** A number, which may be one of seconds. */
@@ -175,14 +189,23 @@ function* isShapedInPieces(shape: Shape, value: string, pace: Pace): Work<boolea
   return true
 }
 
+/** Beginning of a data URL in base64: a media type, and parameters that say how to read it. A `name=` is a text. */
+export const DATA_URL =
+  /^data:(?:(?:application|audio|font|image|message|model|multipart|text|video)\/[\w.+-]{1,72})?(?:;(?:charset|codecs|rate|channels)=[\w.-]{1,32}){0,4};base64,/i
+
 /** Whether a string can be media or a file: base64, bare or in a data URL, or an address. */
 export function* isFile(value: string, pace: Pace): Work<boolean> {
-  const data = /^data:[\w.+/-]{0,128}(?:;[\w-]{1,32}=[\w.-]{1,64}){0,4};base64,/.exec(value)?.[0]
+  const data = DATA_URL.exec(value)?.[0]
   if (data === undefined && SHAPES.url.fits(value.slice(0, SHAPES.url.longest + 1)))
     return value.length <= SHAPES.url.longest
   const encoded = isShaped('blob', data === undefined ? value : value.slice(data.length), pace)
   return typeof encoded === 'boolean' ? encoded : yield* encoded
 }
 
+/** An @ begins names of APIs (@type); within others, it would make an address. */
+const MEMBER = idOf(64, /[\w.$:/+~#*-]/)
+
 /** Whether a member's own name is too plain to carry a text. */
-export const isPlainName = (name: string): boolean => /^[\w.$@:/+~#*-]{0,64}$/.test(name)
+export const isPlainName = (name: string): boolean =>
+  name === '' ||
+  (name.length <= MEMBER.longest && MEMBER.fits(name.startsWith('@') ? name.slice(1) : name))

@@ -5,8 +5,8 @@ import type { JsonNode } from '../../json/json-node.js'
 import type { JsonObjectNode, JsonStringNode } from '../../json/members.js'
 import { UnreadableForm } from '../../json/unreadable-form.js'
 import { PIECE, type Soon, unitsOf, type Work } from '../../turns.js'
-import { SCHEMA, sweepDefinitions } from './definition.js'
-import { type Form, type Holds, holdsOf, TEXTS, UNKNOWN } from './form.js'
+import { sweepDefinitions } from './definition.js'
+import { type Form, type Holds, holdsOf, TEXTS } from './form.js'
 import {
   type At,
   below,
@@ -18,8 +18,9 @@ import {
   lookAt,
   type Source,
 } from './found-text.js'
+import { formBelow } from './schema.js'
 import { isWord } from './settings.js'
-import { isFile, isPlainName, isShape, isShaped } from './shapes.js'
+import { isFile, isPlainName, isShaped } from './shapes.js'
 import { addEchoes, type Echo, ECHOES } from './tokens.js'
 import { expectNoTokens, expectReadable, isPrompt } from './vectors.js'
 
@@ -53,9 +54,11 @@ export function* sweepObject(
   const echoes: Echo[] = []
   for (const [name, value] of object.members) {
     if (skip.has(name)) continue
-    if (at.json.isRequest && isPrompt(name)) yield* expectReadable(name, value, at.json)
+    const isChosen = form.every !== undefined
+    if (at.json.isRequest && !isChosen && isPrompt(name))
+      yield* expectReadable(name, value, at.json)
     const isList = value.type === 'array' || value.type === 'object'
-    if (isList && ECHOES.has(name)) echoes.push({ name, node: value })
+    if (isList && !isChosen && ECHOES.has(name)) echoes.push({ name, node: value })
     else if (isList || value.type === 'string') {
       if (at.json.pace.isDue(value.type === 'string' ? unitsOf(value.value.length) : 1)) yield
       const work = sweepSoon(
@@ -66,10 +69,17 @@ export function* sweepObject(
         out,
       )
       if (work !== undefined) yield* work
+    } else if (value.type === 'number' && SPOKEN.has(name)) {
+      if (isText({ name, holds: holdsOf(form, type, owner, name) })) throw ofNumber()
     }
   }
   if (echoes.length > 0) yield* addEchoes(out, first, echoes, inner)
 }
+
+/** Members that a model reads; what else is a number there could be an index or a code. */
+const SPOKEN: ReadonlySet<string> = new Set(['text', 'content'])
+
+const ofNumber = (): UnreadableForm => new UnreadableForm('a text is a number')
 
 /** @throws UnreadableForm for a name that could be a text. */
 export function* expectPlainNames(object: JsonObjectNode, json: Source): Work<void> {
@@ -160,14 +170,6 @@ const OTHERWISE: ReadonlySet<Holds | undefined> = new Set([
   'definition',
 ])
 
-/** Returns the form of a member's content. */
-function formBelow(form: Form, { holds }: Member): Form {
-  if (holds === 'texts' || form === TEXTS) return TEXTS
-  if (holds === 'schema' || form === SCHEMA) return SCHEMA
-  if (holds === undefined) return UNKNOWN
-  return holds === 'open' || isShape(holds) ? (form.open ?? form) : form
-}
-
 export function* sweepMember(
   node: JsonNode,
   member: Member,
@@ -177,6 +179,7 @@ export function* sweepMember(
 ): Work<void> {
   const at = below(around, member.name)
   if (node.type === 'array' && isText(member)) yield* expectNoTokens(node, at.json)
+  if (node.type === 'number' && isText(member)) throw ofNumber()
   switch (member.holds) {
     case 'call':
     case 'jsonCall':
@@ -190,7 +193,7 @@ export function* sweepMember(
     case 'result':
       return yield* sweepBelow(node, member, { ...at, role: at.toolRole }, form, out)
     default:
-      return yield* sweepBelow(node, member, at, formBelow(form, member), out)
+      return yield* sweepBelow(node, member, at, formBelow(form, member.name, member.holds), out)
   }
 }
 

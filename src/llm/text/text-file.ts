@@ -3,6 +3,7 @@
 import type { JsonStringNode } from '../../json/members.js'
 import { type Pace, piecesOf, unitsOf, type Work } from '../../turns.js'
 import { decodeUtf8InTurns } from '../../utf8.js'
+import { DATA_URL } from './shapes.js'
 
 /** A text file from a body. */
 export interface TextFile {
@@ -11,8 +12,6 @@ export interface TextFile {
   readonly prefix: string
 }
 
-/** At most 128 characters of media type, and four parameters. */
-const DATA_URL = /^data:[\w.+/-]{0,128}(?:;[\w-]{1,32}=[\w.-]{1,64}){0,4};base64,/
 /** Characters that do not occur in text. */
 const BINARY = /[\0-\x08\x0e-\x1a\x1c-\x1f]/
 /** A multiple of four, so that each piece decodes by itself. */
