@@ -15,7 +15,7 @@ import { untilHolds } from './processes.js'
 import { publicationsIn } from './publications.js'
 
 /** Measured changes of each kind. */
-export const CHANGES = 10
+export const CHANGES = 30
 /** Unmeasured changes of each kind before them. */
 export const WARM_UP = 2
 const PATIENCE_MS = 60_000

@@ -1,11 +1,11 @@
 // npm run bench:turns: measures how long Gatehouse blocks waiting checks at startup, on a change, while a hundred Envoys
 // connect, and by single requests. Writes its section of docs/performance.md.
 
-import { once } from 'node:events'
+import { on, once } from 'node:events'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
+import { createInterface, type Interface } from 'node:readline'
 import { Client, credentials } from '@grpc/grpc-js'
 import { VIRTUAL_HOST_TYPE } from '../src/xds/encode/type-urls.js'
 import { serveFiles } from './gatehouse.js'
@@ -92,12 +92,22 @@ async function measure(party: Party): Promise<readonly Stretch[]> {
   return stretches
 }
 
+/** The output of each party, line by line. */
+const outputs = new WeakMap<Party, Interface>()
+
+function outputOf(party: Party): Interface {
+  const { stdout } = party.child
+  if (stdout === null) throw new Error('its output cannot be read')
+  const output = outputs.get(party) ?? createInterface({ input: stdout })
+  outputs.set(party, output)
+  return output
+}
+
 /** Asks the probe for the longest stretch since it was asked last. */
-async function longestOf({ child }: Party, what: string): Promise<Stretch> {
-  if (child.stdout === null) throw new Error('its output cannot be read')
-  const lines = createInterface({ input: child.stdout })
-  child.kill('SIGUSR2')
-  for await (const line of lines)
+async function longestOf(party: Party, what: string): Promise<Stretch> {
+  const lines = on(outputOf(party), 'line', { close: ['close'] })
+  party.child.kill('SIGUSR2')
+  for await (const [line] of lines as AsyncIterableIterator<[string]>)
     if (line.startsWith('longest ')) {
       const longest = Number(line.split(' ')[1])
       if (what !== '') say(`${what}: ${String(longest)} ms`)
