@@ -211,7 +211,8 @@ const unit = {
   expect: expectations,
   pool: 'forks' as const,
   maxWorkers,
-  testTimeout: 20_000,
+  // Longer than what is waited for (testing/eventually.ts), so that a failure says what did not come.
+  testTimeout: 90_000,
   hookTimeout: 60_000,
 }
 
@@ -230,7 +231,7 @@ export default defineConfig({
           exclude: [...notUnit, ...isolated, ...long],
         },
       },
-      { test: { ...shared, name: 'long', include: long, testTimeout: 60_000 } },
+      { test: { ...shared, name: 'long', include: long } },
       { test: { ...unit, name: 'isolated', include: isolated } },
       {
         test: {
@@ -240,7 +241,7 @@ export default defineConfig({
           pool: 'forks',
           maxWorkers,
           // Beside the unit tests: each case of xds/ is also shown to an Envoy.
-          testTimeout: 20_000,
+          testTimeout: 90_000,
         },
       },
       ...conformance,
