@@ -30,6 +30,9 @@ const PROBE = join(root, '.cache/bench/loop-probe.mjs')
 
 const say = (text: string): void => void process.stderr.write(`bench: ${text}\n`)
 
+/** The output of each party, line by line. */
+const outputs = new WeakMap<Party, Interface>()
+
 const folder = await mkdtemp(join(tmpdir(), 'gatehouse-bench-'))
 const resources = join(folder, 'resources')
 const grpc = `unix:${join(folder, 'grpc.sock')}`
@@ -91,9 +94,6 @@ async function measure(party: Party): Promise<readonly Stretch[]> {
   for (const client of clients) client.close()
   return stretches
 }
-
-/** The output of each party, line by line. */
-const outputs = new WeakMap<Party, Interface>()
 
 function outputOf(party: Party): Interface {
   const { stdout } = party.child
