@@ -5,6 +5,8 @@
 const TURN_MS = 4
 /** What a piece of work takes at least. */
 const SHORTEST_MS = 0.001
+/** Milliseconds of work after which the end of the turn is waited for: most turns have less, and need not wait. */
+const NOTED_MS = 0.5
 
 /** Work that waits for a turn. Owners take turns with each other; the work of one has them in the order in which it came. */
 export class TurnLine {
@@ -13,10 +15,12 @@ export class TurnLine {
   readonly #waiting = new Map<unknown, (() => void)[]>()
   #count = 0
   #isServing = false
-  /** Milliseconds that work took in this turn which began without waiting. */
+  /** Milliseconds that work took in this turn which began without waiting; up to NOTED_MS of them in turns before. */
   #begun = 0
+  #isEndAwaited = false
   readonly #endTurn = (): void => {
     this.#begun = 0
+    this.#isEndAwaited = false
   }
 
   /** @param now returns milliseconds, such as performance.now(). */
@@ -48,10 +52,16 @@ export class TurnLine {
     try {
       return work()
     } finally {
-      if (this.#begun === 0) setImmediate(this.#endTurn)
       // Even a clock that stands still counts it.
       this.#begun += Math.max(this.#now() - start, SHORTEST_MS)
+      this.#awaitEnd()
     }
+  }
+
+  #awaitEnd(): void {
+    if (this.#begun < NOTED_MS || this.#isEndAwaited) return
+    this.#isEndAwaited = true
+    setImmediate(this.#endTurn)
   }
 
   async #serve(): Promise<void> {
