@@ -28,8 +28,10 @@ interface Played {
   readonly processors: readonly Processor[]
   /** Answers the calls of webhooks that wait. */
   readonly allow: () => void
-  /** Number of calls, and of messages sent, until now. */
-  readonly counts: () => { calls: number; sent: number }
+  /** Number of calls, of messages sent, and of bytes held, until now. */
+  readonly counts: () => { calls: number; sent: number; held: number }
+  /** Ends all streams. */
+  readonly leave: () => void
 }
 
 function play(): Played {
@@ -47,11 +49,13 @@ function play(): Played {
   const guard = compileGuard(guardEntry('k', { request: hooks, response: hooks }))
   const heldBytes = createHeldBytes(1e9)
   const deps = { ...guardrails(pools), heldBytes, now: () => 0, logger: silent }
-  const stream = () => ({ send: () => void (sent += 1), signal: new OwnEnding() })
+  const ending = new OwnEnding()
+  const stream = () => ({ send: () => void (sent += 1), signal: ending })
   return {
     processors: Array.from({ length: COUNT }, () => createGuardProcessor(guard, stream(), deps)),
     allow: () => waiting.splice(0).forEach((answer) => answer()),
-    counts: () => ({ calls, sent }),
+    counts: () => ({ calls, sent, held: heldBytes.held() }),
+    leave: () => ending.abort(),
   }
 }
 
@@ -120,3 +124,27 @@ test('bodies that webhooks allow in the same turn leave in many', async () => {
   expect(counts().sent - before).toBe(COUNT * (1 + PIECES))
   expect(Math.max(...turns)).toBeLessThan(2 * COUNT + MOST_IN_A_TURN * PIECES)
 })
+
+test.each(['request', 'reply'] as const)(
+  'a client that leaves while its %s is sent on: the rest is not, and nothing is held',
+  async (what) => {
+    const { processors, allow, counts, leave } = play()
+    const [processor] = processors
+    if (processor === undefined) throw new Error('none')
+    const isWhole = what === 'reply'
+    const first = { config: FULL_DUPLEX }
+    await processor.requestHeaders({ headers: POST, endOfStream: isWhole }, first)
+    if (isWhole) await processor.responseHeaders({ headers: OK, endOfStream: false }, {})
+    const [before, size] = [counts().sent, PIECES * 65_000]
+    const sending = isWhole
+      ? processor.responseBody(part(completion(size), true))
+      : processor.requestBody(part(chat(size), true))
+    while (counts().calls === 0) await immediate()
+    allow()
+    while (counts().sent <= before + 1) await immediate()
+    leave()
+    await sending
+    expect(counts().sent).toBeLessThan(before + 1 + PIECES)
+    expect(counts().held).toBe(0)
+  },
+)
