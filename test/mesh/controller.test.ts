@@ -12,7 +12,7 @@ import { both } from '../support/guardrails.js'
 import { bearer, send } from '../support/http.js'
 import { proxyPolicy } from '../support/resources.js'
 import { keySet, newKey, signToken } from '../support/tokens.js'
-import { furtherDefinitions } from './support/definitions.js'
+import { applyDefinitions, furtherDefinitions } from './support/definitions.js'
 import { noMore, untilEnforced, untilForbidden, untilReported, YES } from './support/enforced.js'
 import { type EnvoyGateway, startEnvoyGateway } from './support/envoy-gateway.js'
 import { serviceTo } from './support/istio.js'
@@ -73,7 +73,7 @@ function roleForBackends(user: string): readonly AnyObject[] {
 
 beforeAll(async () => {
   api = await startApiServer()
-  await api.apply(...furtherDefinitions('GATEHOUSE_TEST_ENVOY_GATEWAY_DEFINITIONS'))
+  await applyDefinitions(api, furtherDefinitions('GATEHOUSE_TEST_ENVOY_GATEWAY_DEFINITIONS'))
   backend = await startBackend('app', { host: ADDRESS })
   // A new kind is served a moment later.
   await eventually(() =>

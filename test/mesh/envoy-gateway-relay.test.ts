@@ -2,7 +2,7 @@
 
 import { ADDRESS, startApiServer } from '../../testing/api-server.js'
 import { eventually } from '../../testing/eventually.js'
-import { furtherDefinitions } from './support/definitions.js'
+import { applyDefinitions, furtherDefinitions } from './support/definitions.js'
 import { startEnvoyGateway } from './support/envoy-gateway.js'
 import { testRelay } from './support/relay-suite.js'
 import { backend, gatewayDocumentsFor, route } from './support/resources.js'
@@ -20,7 +20,7 @@ testRelay({
   ],
   start: async () => {
     const api = await startApiServer()
-    await api.apply(...furtherDefinitions('GATEHOUSE_TEST_ENVOY_GATEWAY_DEFINITIONS'))
+    await applyDefinitions(api, furtherDefinitions('GATEHOUSE_TEST_ENVOY_GATEWAY_DEFINITIONS'))
     // A new kind is served a moment later.
     await eventually(() =>
       api.apply(

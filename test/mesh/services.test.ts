@@ -20,7 +20,7 @@ import { bearer, send } from '../support/http.js'
 import { proxyPolicy } from '../support/resources.js'
 import { type Gatehouse, startGatehouse } from '../support/stack.js'
 import { keySet, newKey, signToken } from '../support/tokens.js'
-import { furtherDefinitions } from './support/definitions.js'
+import { applyDefinitions, furtherDefinitions } from './support/definitions.js'
 import { type EnvoyGateway, startEnvoyGateway } from './support/envoy-gateway.js'
 import { serviceTo } from './support/istio.js'
 import { gatewayDocumentsFor, route } from './support/resources.js'
@@ -82,7 +82,7 @@ const policies = (): readonly object[] => [
 beforeAll(async () => {
   webhookPort = await freePort()
   cluster = await startApiServer()
-  await cluster.apply(...furtherDefinitions('GATEHOUSE_TEST_ENVOY_GATEWAY_DEFINITIONS'))
+  await applyDefinitions(cluster, furtherDefinitions('GATEHOUSE_TEST_ENVOY_GATEWAY_DEFINITIONS'))
   ;[api, webhook, folder] = await Promise.all([
     startBackend('api', { host: ADDRESS }),
     startGuardrailWebhook(webhookPort),

@@ -10,7 +10,11 @@ import type { AnyObject } from '../../testing/api-call.js'
 import { ADDRESS, type ApiServer, startApiServer } from '../../testing/api-server.js'
 import { eventually } from '../../testing/eventually.js'
 import { send } from '../support/http.js'
-import { furtherDefinitions, gatewayApiDefinitions } from './support/definitions.js'
+import {
+  applyDefinitions,
+  furtherDefinitions,
+  gatewayApiDefinitions,
+} from './support/definitions.js'
 import { startEnvoyGateway } from './support/envoy-gateway.js'
 import {
   gatewayPod,
@@ -59,8 +63,8 @@ const namespaceNamed = (name: string): object => ({
 
 async function installEnvoyGateway(api: ApiServer): Promise<void> {
   const namespace = 'envoy-gateway-system'
-  await api.apply(...gatewayApiDefinitions())
-  await api.apply(...furtherDefinitions('GATEHOUSE_TEST_ENVOY_GATEWAY_DEFINITIONS'))
+  const further = furtherDefinitions('GATEHOUSE_TEST_ENVOY_GATEWAY_DEFINITIONS')
+  await applyDefinitions(api, [...gatewayApiDefinitions(), ...further])
   await api.apply(namespaceNamed(namespace), deployment(namespace, 'envoy-gateway'))
   const mesh = await startEnvoyGateway(api)
   closing.push(() => mesh.close())
@@ -69,11 +73,10 @@ async function installEnvoyGateway(api: ApiServer): Promise<void> {
 
 async function installIstio(api: ApiServer, args: string): Promise<void> {
   const namespace = 'istio-system'
-  if (args.includes(' istio/base '))
-    return api.apply(
-      namespaceNamed(namespace),
-      ...furtherDefinitions('GATEHOUSE_TEST_ISTIO_DEFINITIONS'),
-    )
+  if (args.includes(' istio/base ')) {
+    await api.apply(namespaceNamed(namespace))
+    return applyDefinitions(api, furtherDefinitions('GATEHOUSE_TEST_ISTIO_DEFINITIONS'))
+  }
   await api.apply(deployment(namespace, 'istiod'))
   const folder = await mkdtemp(join(tmpdir(), 'gatehouse-walk-istio-'))
   closing.push(() => rm(folder, { recursive: true }))
