@@ -30,15 +30,6 @@ export function readJsonText(text: string): Result<JsonText, JsonProblem> {
 /** Work done without a pause, in characters: about a millisecond. */
 export const SLICE = 128 * 1024
 
-/** Pauses after each slice to let other work run. Short texts are read without a pause. */
-export async function readJsonInSlices(
-  bytes: Uint8Array,
-  pause = nextTurn,
-  maxValues = MAX_VALUES,
-): Promise<Result<JsonText, JsonProblem>> {
-  return inSlices(readJsonInTurns(bytes, maxValues), pause)
-}
-
 /** Reads a text in slices, with a pause between them. */
 export async function readJsonTextInSlices(
   text: string,

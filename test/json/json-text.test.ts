@@ -8,11 +8,11 @@ import {
   applyEdits as applyEditsInSlices,
   type Edit,
   readJson,
-  readJsonInSlices,
+  readJsonInTurns,
   SLICE,
 } from '../../src/json/json-text.js'
 import { plainJson } from '../../src/json/print-json.js'
-import { atOnce, Pace, type Work } from '../../src/turns.js'
+import { atOnce, nextTurn, Pace, type Work } from '../../src/turns.js'
 import { parsedAlone } from '../support/parsed-alone.js'
 import { runs } from '../support/runs.js'
 
@@ -32,6 +32,19 @@ function valueOf(node: JsonNode, text: string): unknown {
       return node.value
     default:
       return JSON.parse(text.slice(node.start, node.end)) as unknown
+  }
+}
+
+/** Reads in slices, with a pause between them. */
+async function readJsonInSlices(
+  text: Uint8Array,
+  pause = nextTurn,
+): Promise<ReturnType<typeof readJson>> {
+  const work = readJsonInTurns(text)
+  for (;;) {
+    const step = work.next()
+    if (step.done === true) return step.value
+    await pause()
   }
 }
 
@@ -107,7 +120,7 @@ describe('readJson', () => {
   })
 })
 
-describe('readJsonInSlices', () => {
+describe('readJsonInTurns', () => {
   test('gives the same result as without slices', async () => {
     const json = fc.jsonValue({ maxDepth: 5, stringUnit: 'binary' })
     await fc.assert(
