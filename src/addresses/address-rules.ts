@@ -11,6 +11,22 @@ export interface AddressRules {
   readonly refusalOf: (ip: string, port: number) => string | undefined
 }
 
+/** Rules whose two halves may be asked apart: what is wrong with an address, and whether its port is an exception. */
+export interface SplitAddressRules extends AddressRules {
+  /** Like refusalOf(), but without the operator's exceptions. */
+  readonly concernOf: (ip: string) => Concern | undefined
+  /** Whether the operator permits an address in spite of a concern. */
+  readonly isPermitted: (concern: Concern, ip: string, port: number) => boolean
+}
+
+/** Why an address is forbidden unless the operator permits it. */
+export interface Concern {
+  /** To follow "ADDRESS is ". */
+  readonly why: string
+  /** Whether no exception is possible, as it is not an address. */
+  readonly isFinal: boolean
+}
+
 /** An exception set by the operator. */
 export interface AllowedAddress {
   readonly network: string
@@ -53,7 +69,7 @@ const REFUSED = {
 }
 
 /** Creates rules from the options, which do not change later. */
-export function createAddressRules({ scope, own, allowed }: AddressRuleOptions): AddressRules {
+export function createAddressRules({ scope, own, allowed }: AddressRuleOptions): SplitAddressRules {
   const ownAddresses = new Set([...own].map((ip) => addressBytes(ip).join()))
   ownAddresses.delete('')
   const exceptions = allowed.map(({ network, prefix, port }) => {
@@ -61,24 +77,30 @@ export function createAddressRules({ scope, own, allowed }: AddressRuleOptions):
     list.addSubnet(network, prefix, familyOf(network))
     return { list, port }
   })
-  const isException = (ip: string, port: number): boolean => {
+  const concernOf = (ip: string): Concern | undefined => {
+    const bytes = addressBytes(ip)
+    const embedded = embeddedIpv4(bytes)
+    const kinds = kindsOfBytes(bytes, embedded)
+    if (kinds.includes('invalid')) return { why: MEANING.invalid, isFinal: true }
+    const kind = kinds.find((each) => REFUSED[scope].has(each))
+    if (kind !== undefined) return { why: MEANING[kind], isFinal: false }
+    const isOwn =
+      ownAddresses.has(bytes.join()) || embedded.some((inner) => ownAddresses.has(inner.join()))
+    return isOwn ? { why: "an address of Gatehouse's own", isFinal: false } : undefined
+  }
+  const isPermitted = ({ isFinal }: Concern, ip: string, port: number): boolean => {
+    if (isFinal) return false
     const address = ip.split('%', 1)[0] ?? ''
     return exceptions.some(
       ({ list, port: only }) => (only ?? port) === port && list.check(address, familyOf(address)),
     )
   }
   return {
+    concernOf,
+    isPermitted,
     refusalOf: (ip, port) => {
-      const bytes = addressBytes(ip)
-      const embedded = embeddedIpv4(bytes)
-      const kinds = kindsOfBytes(bytes, embedded)
-      if (kinds.includes('invalid')) return MEANING.invalid
-      if (isException(ip, port)) return undefined
-      const kind = kinds.find((each) => REFUSED[scope].has(each))
-      if (kind !== undefined) return MEANING[kind]
-      const isOwn =
-        ownAddresses.has(bytes.join()) || embedded.some((inner) => ownAddresses.has(inner.join()))
-      return isOwn ? "an address of Gatehouse's own" : undefined
+      const concern = concernOf(ip)
+      return concern === undefined || isPermitted(concern, ip, port) ? undefined : concern.why
     },
   }
 }

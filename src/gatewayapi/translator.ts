@@ -18,6 +18,7 @@ import type { ResourceStatus } from '../ir/status.js'
 import type { Resources } from '../resources/kinds/resources.js'
 import { atOnce, mapEach, type Work } from '../turns.js'
 import { ownServiceAddresses, ownServiceHost } from './backends/address-rules.js'
+import { createLargeServices, type LargeServices } from './backends/service-addresses.js'
 import { type TranslatedGateway, translateGateway } from './listeners/gateways.js'
 import { describeKeySets } from './policies/key-sets.js'
 import { checkPolicies } from './policies/policies.js'
@@ -73,6 +74,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
   const kept: Kept = {
     memo: keyed,
     relayCookies: createRelayCookies(keyed),
+    largeServices: createLargeServices(),
     policies: [],
     remote: new Map(),
     lists: createLists(),
@@ -93,7 +95,9 @@ export function createTranslator(options: TranslatorOptions): Translator {
     const reader = yield* queries.begin(built.world, built.changed)
     yield* describeKeySets(kept.remote, remote)
     kept.remote = remote
-    const translation = yield* translateAll({ reader, options }, kept, resources)
+    const context = { reader, options }
+    yield* kept.largeServices.prepare(context, built.changed)
+    const translation = yield* translateAll(context, kept, resources)
     kept.memo.endRevision()
     return translation
   }
@@ -106,6 +110,7 @@ const NO_NAMES: NameState = new Map()
 interface Kept {
   readonly memo: KeyedMemo
   readonly relayCookies: RelayCookies
+  readonly largeServices: LargeServices
   /** The policies that were checked. */
   policies: Resources['proxyPolicies']
   /** The documents whose keys were described. */

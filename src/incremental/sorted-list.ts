@@ -22,6 +22,7 @@ export function createSortedList<Value>(compare: Compare<Value>): SortedList<Val
     const changes = partDifferences(past, parts)
     const count = changes.removed.length + changes.added.length
     if (count > list.length / MANY) list = yield* sorted(concat(parts), compare)
+    else if (count > FEW) list = yield* merged(list, changes, compare)
     else if (count > 0) list = patched(list, changes, compare)
     past = parts
     return list
@@ -30,6 +31,9 @@ export function createSortedList<Value>(compare: Compare<Value>): SortedList<Val
 
 /** If more than one in this many values changes, sorting anew is faster. */
 const MANY = 8
+
+/** Changes up to which each one moves all values behind it. */
+const FEW = 64
 
 /** Creates a list sorted by name without duplicates; values of the same name are equal. */
 export function createNamedList<Value>(nameOf: (value: Value) => string): SortedList<Value> {
@@ -71,10 +75,30 @@ export function* patchSorted<Value>(
   const { removed, added } = changes
   const count = removed.length + added.length
   if (count === 0) return list
-  if (count <= list.length / MANY) return patched(list, changes, compare)
+  if (count <= Math.min(FEW, list.length / MANY)) return patched(list, changes, compare)
+  if (count <= list.length / MANY) return yield* merged(list, changes, compare)
   const gone = new Set(removed)
   return yield* sorted([...list.filter((value) => !gone.has(value)), ...added], compare)
 }
+
+/** Like patched(), for many changes: looks at all values once. */
+function* merged<Value>(
+  list: readonly Value[],
+  { removed, added }: Differences<Value>,
+  compare: Compare<Value>,
+): Work<readonly Value[]> {
+  const counts = new Map<Value, number>()
+  for (const value of removed) counts.set(value, (counts.get(value) ?? 0) + 1)
+  const left = list.filter((value) => {
+    const count = counts.get(value) ?? 0
+    if (count > 0) counts.set(value, count - 1)
+    return count === 0
+  })
+  if (left.length !== list.length - removed.length) throw new Error(LOST)
+  return yield* mergedRuns(left, yield* sorted(added, compare), compare)
+}
+
+const LOST = 'a sorted list has lost one of its values'
 
 /** Values that are sorted, or merged, between two yields. */
 const RUN = 1_024
@@ -126,7 +150,7 @@ function patched<Value>(
   const copy = list.slice()
   for (const value of removed) {
     const index = copy.indexOf(value, placeOf(copy, value, compare))
-    if (index === -1) throw new Error('a sorted list has lost one of its values')
+    if (index === -1) throw new Error(LOST)
     copy.splice(index, 1)
   }
   for (const value of added) copy.splice(placeOf(copy, value, compare), 0, value)

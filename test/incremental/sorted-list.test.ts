@@ -98,3 +98,16 @@ test('keeps the order whatever comes, goes and ties', () => {
     }),
   )
 })
+
+test('keeps the order when a tenth of many values changes, of which some are there twice', () => {
+  const [kept, gone, added] = [0, 1, 2].map((rest) =>
+    [...Array(1_000).keys()].map((rank) => ({ rank: 3 * ((rank * 7) % 1_000) + rest, text: '' })),
+  ) as [Ranked[], Ranked[], Ranked[]]
+  const compare = (a: Ranked, b: Ranked): number => a.rank - b.rank
+  const list = sortingAtOnce(createSortedList(compare))
+  const twice = gone.slice(0, 40)
+  const before = [...kept, ...twice, ...twice]
+  expect(list(before)).toEqual(before.toSorted(compare))
+  const now = [...kept, ...twice, ...added.slice(0, 60)]
+  expect(list(now)).toEqual(now.toSorted(compare))
+})

@@ -14,6 +14,7 @@ import { keyIn, targetKey } from '../world/world.js'
 import { tlsTowards } from './backend-tls.js'
 import { checkEndpoints, type EndpointsProblem } from './checked-endpoints.js'
 import { endpointsOfHost, endpointsOfService } from './endpoints.js'
+import { addressesOfService } from './service-addresses.js'
 
 /** A reference to a Service or ProxyBackend. */
 export interface BackendRef {
@@ -110,12 +111,10 @@ function findService(context: Context, namespace: string, ref: BackendRef): Look
   const target = targetKey('', 'Service', namespace, ref.name)
   const tls = tlsTowards(context, target, servicePort?.name ?? '')
   if (!tls.ok) return brokenTls(`Service ${key}`, tls.error)
-  const endpoints = endpointsOfService(context, service, ref.port, servicePort)
-  const checked = checkEndpoints(
-    context,
-    `Service ${key}`,
-    envoyEndpoints(context, service, endpoints),
-  )
+  const known = addressesOfService(context, key)
+  const endpoints = endpointsOfService(context, service, { port: ref.port, servicePort }, known)
+  const forEnvoy = envoyEndpoints(context, service, endpoints)
+  const checked = checkEndpoints(context, `Service ${key}`, forEnvoy, known)
   const destination: Destination = {
     name: serviceDestination(namespace, ref.name, ref.port),
     endpoints: checked.endpoints,

@@ -2,11 +2,12 @@
 // (decision 30a). Envoy never gets a name, as nobody could check what it resolves.
 
 import { isIP } from 'node:net'
-import type { AddressRules } from '../../addresses/address-rules.js'
+import type { AddressRules, SplitAddressRules } from '../../addresses/address-rules.js'
 import { readHost } from '../../addresses/host.js'
 import type { Address, Endpoints } from '../../ir/destination.js'
 import type { Context } from '../world/context.js'
-import { addressRules } from './address-rules.js'
+import { addressChecks } from './address-rules.js'
+import type { ServiceAddresses } from './service-addresses.js'
 
 /** Endpoints without forbidden addresses. */
 export interface CheckedEndpoints {
@@ -24,18 +25,34 @@ export interface EndpointsProblem {
   readonly message: string
 }
 
-/** backend: its name in messages. */
+/** backend: its name in messages. known: what was found about the addresses before. */
 export function checkEndpoints(
   context: Context,
   backend: string,
   endpoints: Endpoints,
+  known?: Pick<ServiceAddresses, 'concerns'>,
 ): CheckedEndpoints {
-  const rules = addressRules(context)
+  const rules = addressChecks(context)?.rules
   if (rules === undefined) return { endpoints }
   return endpoints.type === 'addresses'
-    ? checkAddresses(rules, backend, endpoints.addresses)
+    ? checkAddresses(refusalsBy(rules, known), backend, endpoints.addresses)
     : checkHost(context, rules, backend, endpoints)
 }
+
+type RefusalOf = AddressRules['refusalOf']
+
+const refusalsBy = (
+  rules: SplitAddressRules,
+  known: Pick<ServiceAddresses, 'concerns'> | undefined,
+): RefusalOf =>
+  known === undefined
+    ? rules.refusalOf
+    : (ip, port) => {
+        const concern = known.concerns.get(ip)
+        return concern === undefined || rules.isPermitted(concern, ip, port)
+          ? undefined
+          : concern.why
+      }
 
 function checkHost(
   context: Context,
@@ -46,7 +63,7 @@ function checkHost(
   const host = readHost(named.host)
   const withPort = (ips: readonly string[]) => ips.map((ip) => ({ ip, port: named.port }))
   if (host.type === 'addresses')
-    return checkAddresses(rules, backend, withPort(host.ips), named.host)
+    return checkAddresses(rules.refusalOf, backend, withPort(host.ips), named.host)
   if (host.type === 'invalid')
     return nowhere('ForbiddenAddress', `${backend}: ${named.host} is not an IP address`)
   const known = context.reader.read('names', host.name)
@@ -54,7 +71,7 @@ function checkHost(
     const why = known?.error ?? `the name ${host.name} has not been resolved yet`
     return nowhere('NameNotResolved', `${backend}: ${why}`, host.name)
   }
-  const checked = checkAddresses(rules, backend, withPort(known.ips), host.name)
+  const checked = checkAddresses(rules.refusalOf, backend, withPort(known.ips), host.name)
   const age =
     known.error === undefined ? [] : [`${backend}: ${known.error}; its last addresses stay in use`]
   const note = [...(checked.note === undefined ? [] : [checked.note]), ...age].join('\n')
@@ -68,13 +85,13 @@ function checkHost(
 
 /** name: the host name that the addresses belong to, for messages. */
 function checkAddresses(
-  rules: AddressRules,
+  refusalOf: RefusalOf,
   backend: string,
   addresses: readonly Address[],
   name?: string,
 ): CheckedEndpoints & { readonly endpoints: Addresses } {
   const refused = addresses.flatMap(({ ip, port }) => {
-    const why = rules.refusalOf(ip, port)
+    const why = refusalOf(ip, port)
     return why === undefined ? [] : [{ ip, why }]
   })
   if (refused.length === 0) return { endpoints: { type: 'addresses', addresses } }

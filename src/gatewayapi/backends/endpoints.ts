@@ -1,14 +1,12 @@
 // Finds the endpoints of a Service's port: ready addresses of its EndpointSlices, else externalName, else its DNS name.
 
 import { isIP } from 'node:net'
-import { isPlainAddress } from '../../addresses/host.js'
-import { compareText } from '../../incremental/sorted-list.js'
 import type { Address, Endpoints } from '../../ir/destination.js'
 import type { EndpointSliceData } from '../../resources/kinds/endpoint-slice.js'
 import type { Resource } from '../../resources/kinds/resources.js'
 import type { ServiceSpec } from '../../resources/kinds/service.js'
 import type { Context } from '../world/context.js'
-import { keyOf } from '../world/world.js'
+import type { ListedAddress, ServiceAddresses } from './service-addresses.js'
 
 type ServicePort = ServiceSpec['ports'][number]
 
@@ -18,47 +16,57 @@ export const endpointsOfHost = (host: string, port: number): Endpoints =>
     ? { type: 'name', host, port }
     : { type: 'addresses', addresses: [{ ip: host, port }] }
 
-/** servicePort: absent for a Service that lists no ports. */
+/** A port of a Service that a backendRef names. */
+export interface NamedPort {
+  readonly port: number
+  /** Absent for a Service that lists no ports. */
+  readonly servicePort: ServicePort | undefined
+}
+
+/** known: the addresses of its EndpointSlices; absent: it has none. */
 export function endpointsOfService(
-  context: Context,
+  { options }: Context,
   service: Resource<ServiceSpec>,
-  port: number,
-  servicePort: ServicePort | undefined,
+  named: NamedPort,
+  known: ServiceAddresses | undefined,
 ): Endpoints {
-  const slices = context.reader.read('endpointSlices', keyOf(service)) ?? []
-  if (slices.length > 0)
-    return { type: 'addresses', addresses: readyAddresses(slices, port, servicePort) }
+  const { port } = named
+  if (known !== undefined) return { type: 'addresses', addresses: addressesAt(known.listed, named) }
   if (service.spec.externalName !== undefined)
     return endpointsOfHost(service.spec.externalName, port)
   const { namespace, name } = service.metadata
-  return { type: 'name', host: `${name}.${namespace}.svc.${context.options.clusterDomain}`, port }
+  return { type: 'name', host: `${name}.${namespace}.svc.${options.clusterDomain}`, port }
 }
 
-function readyAddresses(
-  slices: readonly Resource<EndpointSliceData>[],
-  port: number,
-  servicePort: ServicePort | undefined,
-): readonly Address[] {
-  const addresses = slices
-    .filter(({ spec }) => spec.addressType !== 'FQDN')
-    .flatMap(({ spec }) => sliceAddresses(spec, port, servicePort))
-  const unique = new Map(addresses.map((address) => [`${address.ip} ${address.port}`, address]))
-  return [...unique.values()].sort((a, b) => compareText(a.ip, b.ip) || a.port - b.port)
+/** Returns the addresses with their ports, sorted and without duplicates. */
+function addressesAt(listed: readonly ListedAddress[], named: NamedPort): readonly Address[] {
+  const numbers = new Map<EndpointSliceData, number | undefined>()
+  const numberIn = (slice: EndpointSliceData): number | undefined => {
+    if (!numbers.has(slice)) numbers.set(slice, slicePortOf(slice, named))
+    return numbers.get(slice)
+  }
+  const addresses: Address[] = []
+  for (let at = 0; at < listed.length;) {
+    const { ip } = listed[at] as ListedAddress
+    const ports = new Set<number>()
+    for (; listed[at]?.ip === ip; at += 1) {
+      const port = numberIn((listed[at] as ListedAddress).slice)
+      if (port !== undefined) ports.add(port)
+    }
+    for (const port of [...ports].sort((a, b) => a - b)) addresses.push({ ip, port })
+  }
+  return addresses
 }
 
-function sliceAddresses(
+/** Returns the number that pods listen on, by an EndpointSlice; undefined if it does not have the port. */
+function slicePortOf(
   slice: EndpointSliceData,
-  port: number,
-  servicePort: ServicePort | undefined,
-): readonly Address[] {
+  { port, servicePort }: NamedPort,
+): number | undefined {
   const slicePort = slice.ports.find(
     ({ name, protocol }) => name === (servicePort?.name ?? '') && protocol === 'TCP',
   )
-  if (slicePort === undefined) return []
+  if (slicePort === undefined) return undefined
   const target = servicePort?.targetPort
-  const number = slicePort.port ?? (typeof target === 'number' ? target : port)
-  return slice.endpoints
-    .filter(({ conditions }) => conditions.ready)
-    .flatMap((endpoint) => endpoint.addresses.filter(isPlainAddress))
-    .map((ip) => ({ ip, port: number }))
+  return slicePort.port ?? (typeof target === 'number' ? target : port)
 }

@@ -11,10 +11,6 @@ import {
   ClusterSchema,
 } from '../../grpc/generated/envoy/config/cluster/v3/cluster_pb.js'
 import {
-  type ClusterLoadAssignment,
-  ClusterLoadAssignmentSchema,
-} from '../../grpc/generated/envoy/config/endpoint/v3/endpoint_pb.js'
-import {
   type Listener,
   ListenerSchema,
 } from '../../grpc/generated/envoy/config/listener/v3/listener_pb.js'
@@ -83,14 +79,6 @@ export const encodeListener = (listener: Listener): EncodedResource =>
 /** Encodes a Cluster. */
 export const encodeCluster = (cluster: Cluster): EncodedResource =>
   resourceOf(ClusterSchema, cluster.name, encode(ClusterSchema, cluster, cluster.name))
-
-/** Encodes the endpoints of a cluster. */
-export const encodeLoadAssignment = (endpoints: ClusterLoadAssignment): EncodedResource =>
-  resourceOf(
-    ClusterLoadAssignmentSchema,
-    endpoints.clusterName,
-    encode(ClusterLoadAssignmentSchema, endpoints, endpoints.clusterName),
-  )
 
 /** Encodes a Secret. */
 export const encodeSecret = (secret: Secret): EncodedResource =>

@@ -13,13 +13,13 @@ import {
   encodeCluster,
   type EncodedResource,
   encodeListener,
-  encodeLoadAssignment,
   encodeSecret,
 } from '../encode/encode.js'
+import { encodeLoadAssignment } from '../encode/encode-endpoints.js'
 import { buildCluster, buildEmptyCluster } from './cluster.js'
 import { buildSecret } from './downstream-tls.js'
 import { buildListener } from './listener.js'
-import { buildLoadAssignment } from './load-assignment.js'
+import { lbEndpointsOf } from './load-assignment.js'
 import { collectorOf } from './tracing.js'
 import { createXdsVerifier } from './verify-xds.js'
 import { createRouteConfigurationBuilder } from './virtual-host.js'
@@ -123,18 +123,7 @@ function createResourcesBuilder(options: XdsOptions): BuildResources {
     const clusters = yield* mapWork(namedChunks(destinations), clustersOfChunk)
     return concat([...clusters, own])
   })
-  const assignmentOf = memo((destination: Destination) =>
-    encodeLoadAssignment(buildLoadAssignment(destination)),
-  )
-  const assignmentsOfChunk = memoWork((chunk: Chunk<Destination>) =>
-    mapEach(
-      chunk.filter(({ endpoints }) => endpoints.type === 'addresses'),
-      assignmentOf,
-    ),
-  )
-  const assignmentsOf = memoWork(function* (destinations: readonly Destination[]) {
-    return concat(yield* mapWork(namedChunks(destinations), assignmentsOfChunk))
-  })
+  const assignmentsOf = createAssignmentsBuilder()
   const secretOf = memo((certificate: Certificate) => encodeSecret(buildSecret(certificate)))
   /**
    * Keyed by the chain, as its listener is a new object whenever anything in it changes, but contributes only the port.
@@ -159,6 +148,23 @@ function createResourcesBuilder(options: XdsOptions): BuildResources {
       ),
     }
   }
+}
+
+type BuildAssignments = (destinations: readonly Destination[]) => Work<readonly EncodedResource[]>
+
+/** Creates a builder that memoises the endpoints of each destination whose addresses are known. */
+function createAssignmentsBuilder(): BuildAssignments {
+  const assignmentOf = memoWork(function* ({ name, endpoints }: Destination) {
+    return endpoints.type === 'addresses'
+      ? [yield* encodeLoadAssignment(name, lbEndpointsOf(endpoints.addresses))]
+      : []
+  })
+  const assignmentsOfChunk = memoWork(function* (chunk: Chunk<Destination>) {
+    return (yield* mapWork(chunk, assignmentOf)).flat()
+  })
+  return memoWork(function* (destinations) {
+    return concat(yield* mapWork(namedChunks(destinations), assignmentsOfChunk))
+  })
 }
 
 const nodeCluster = (gateway: Gateway): string => `${gateway.namespace}/${gateway.name}`

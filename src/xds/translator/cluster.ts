@@ -76,8 +76,8 @@ export const http2Options = (
 const HTTP2 = http2Options(MAX_WAITING_FRAMES)
 
 /** Returns the discovery fields. Addresses change often and are delivered over EDS; names are resolved by Envoy. */
-const discoveryFields = (destination: Destination): FieldsOf<typeof ClusterSchema> =>
-  destination.endpoints.type === 'addresses'
+const discoveryFields = ({ name, endpoints }: Destination): FieldsOf<typeof ClusterSchema> =>
+  endpoints.type === 'addresses'
     ? {
         clusterDiscoveryType: { case: 'type', value: Cluster_DiscoveryType.EDS },
         edsClusterConfig: { edsConfig: ADS_SOURCE },
@@ -85,7 +85,7 @@ const discoveryFields = (destination: Destination): FieldsOf<typeof ClusterSchem
     : {
         clusterDiscoveryType: { case: 'type', value: Cluster_DiscoveryType.STRICT_DNS },
         dnsLookupFamily: Cluster_DnsLookupFamily.V4_PREFERRED,
-        loadAssignment: buildLoadAssignment(destination),
+        loadAssignment: buildLoadAssignment(name, endpoints.host, endpoints.port),
       }
 
 /** envoy.config.cluster.v3.Cluster */

@@ -1,4 +1,4 @@
-// Builds Envoy's ClusterLoadAssignment of a destination.
+// Builds the endpoints of a destination, for Envoy's ClusterLoadAssignment.
 
 import { create } from '@bufbuild/protobuf'
 import {
@@ -13,7 +13,7 @@ import {
   type ClusterLoadAssignment,
   ClusterLoadAssignmentSchema,
 } from '../../grpc/generated/envoy/config/endpoint/v3/endpoint_pb.js'
-import type { Destination, Endpoints } from '../../ir/destination.js'
+import type { Address as Endpoint } from '../../ir/destination.js'
 
 /** envoy.config.core.v3.Address. address is an IP address, or a name where Envoy resolves one. */
 export const socketAddress = (address: string, port: number): Address =>
@@ -28,16 +28,24 @@ export const socketAddress = (address: string, port: number): Address =>
 export const lbEndpoint = (address: Address): LbEndpoint =>
   create(LbEndpointSchema, { hostIdentifier: { case: 'endpoint', value: { address } } })
 
-const addressesOf = (endpoints: Endpoints): readonly Address[] =>
-  endpoints.type === 'name'
-    ? [socketAddress(endpoints.host, endpoints.port)]
-    : endpoints.addresses.map(({ ip, port }) => socketAddress(ip, port))
+/** Endpoints that are built, and encoded, at once. */
+const PART = 256
 
-/** envoy.config.endpoint.v3.ClusterLoadAssignment: a separate resource (EDS), or a part of its cluster. */
-export function buildLoadAssignment({ name, endpoints }: Destination): ClusterLoadAssignment {
-  const lbEndpoints = addressesOf(endpoints).map(lbEndpoint)
-  return create(ClusterLoadAssignmentSchema, {
-    clusterName: name,
-    endpoints: lbEndpoints.length === 0 ? [] : [{ lbEndpoints }],
-  })
+/** Builds the endpoints at known addresses in parts, each when it is asked for. */
+export function* lbEndpointsOf(addresses: readonly Endpoint[]): Generator<LbEndpoint[]> {
+  for (let from = 0; from < addresses.length; from += PART)
+    yield addresses
+      .slice(from, from + PART)
+      .map(({ ip, port }) => lbEndpoint(socketAddress(ip, port)))
 }
+
+/** envoy.config.endpoint.v3.ClusterLoadAssignment as a part of its cluster: of a host that Envoy resolves. */
+export const buildLoadAssignment = (
+  name: string,
+  host: string,
+  port: number,
+): ClusterLoadAssignment =>
+  create(ClusterLoadAssignmentSchema, {
+    clusterName: name,
+    endpoints: [{ lbEndpoints: [lbEndpoint(socketAddress(host, port))] }],
+  })

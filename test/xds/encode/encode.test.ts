@@ -1,8 +1,12 @@
 // Encodes messages to versioned bytes, assembled from previously encoded parts, and decodes them to readable text.
 
-import { create, equals, fromBinary, type MessageInitShape } from '@bufbuild/protobuf'
+import { create, equals, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
 import { describe, expect, test } from 'vitest'
-import { ClusterLoadAssignmentSchema } from '../../../src/grpc/generated/envoy/config/endpoint/v3/endpoint_pb.js'
+import type { LbEndpoint } from '../../../src/grpc/generated/envoy/config/endpoint/v3/endpoint_components_pb.js'
+import {
+  type ClusterLoadAssignment,
+  ClusterLoadAssignmentSchema,
+} from '../../../src/grpc/generated/envoy/config/endpoint/v3/endpoint_pb.js'
 import { ListenerSchema } from '../../../src/grpc/generated/envoy/config/listener/v3/listener_pb.js'
 import {
   type Route,
@@ -13,11 +17,8 @@ import {
 import { RouteConfigurationSchema } from '../../../src/grpc/generated/envoy/config/route/v3/route_pb.js'
 import { createChunker } from '../../../src/incremental/chunked-list.js'
 import { atOnce } from '../../../src/turns.js'
-import {
-  EncodeError,
-  encodeListener,
-  encodeLoadAssignment,
-} from '../../../src/xds/encode/encode.js'
+import { EncodeError, encodeListener } from '../../../src/xds/encode/encode.js'
+import { encodeLoadAssignment } from '../../../src/xds/encode/encode-endpoints.js'
 import {
   createRoutesEncoder,
   type EncodedHost,
@@ -27,6 +28,11 @@ import {
 } from '../../../src/xds/encode/encode-routes.js'
 import { decode, resourceJson } from '../../../src/xds/encode/read.js'
 import { ENDPOINT_TYPE, LISTENER_TYPE } from '../../../src/xds/encode/type-urls.js'
+import {
+  lbEndpoint,
+  lbEndpointsOf,
+  socketAddress,
+} from '../../../src/xds/translator/load-assignment.js'
 import { ADS_SOURCE, inlineString, typedConfig } from '../../../src/xds/translator/messages.js'
 
 const { encodeHost: hostWork, encodeRoutes } = createRoutesEncoder()
@@ -42,8 +48,8 @@ describe('a resource', () => {
       name: 'default/gw/8080',
       typeUrl: LISTENER_TYPE,
     })
-    const endpoints = create(ClusterLoadAssignmentSchema, { clusterName: 'c' })
-    expect(encodeLoadAssignment(endpoints)).toMatchObject({ name: 'c', typeUrl: ENDPOINT_TYPE })
+    const endpoints = atOnce(encodeLoadAssignment('c', []))
+    expect(endpoints).toMatchObject({ name: 'c', typeUrl: ENDPOINT_TYPE })
   })
 
   test('of equal content has equal bytes and version, and of other content another version', () => {
@@ -88,6 +94,46 @@ describe('a resource', () => {
       ],
     })
     expect(Object.keys(json).slice(0, 2)).toEqual(['@type', 'name'])
+  })
+})
+
+describe('the endpoints of a cluster', () => {
+  const message = (...lbEndpoints: LbEndpoint[]): ClusterLoadAssignment =>
+    create(ClusterLoadAssignmentSchema, {
+      clusterName: 'c',
+      endpoints: lbEndpoints.length === 0 ? [] : [{ lbEndpoints }],
+    })
+  const endpoint = (at: number): LbEndpoint =>
+    lbEndpoint(socketAddress(`10.0.${at >> 8}.${at & 255}`, 8080))
+
+  test('are those of one locality, whatever the parts', () => {
+    const all = [...Array(5).keys()].map(endpoint)
+    for (const parts of [[], [all], [all.slice(0, 2), all.slice(2)]]) {
+      const { any } = atOnce(encodeLoadAssignment('c', parts))
+      const whole = message(...parts.flat())
+      expect(any.value).toEqual(Buffer.from(toBinary(ClusterLoadAssignmentSchema, whole)))
+    }
+  })
+
+  test('are encoded part by part, with turns between them', () => {
+    const addresses = [...Array(20_000).keys()].map((at) => ({
+      ip: `10.0.${at >> 8}.${at & 255}`,
+      port: 80,
+    }))
+    let [built, most] = [0, 0]
+    const counted = function* (): Generator<LbEndpoint[]> {
+      for (const part of lbEndpointsOf(addresses)) {
+        built += part.length
+        yield part
+      }
+    }
+    const work = encodeLoadAssignment('c', counted())
+    for (let isDone = false; !isDone;) {
+      const before = built
+      isDone = work.next().done === true
+      most = Math.max(most, built - before)
+    }
+    expect([built, most]).toEqual([20_000, 256])
   })
 })
 

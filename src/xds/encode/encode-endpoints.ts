@@ -1,0 +1,31 @@
+// Encodes the endpoints of a cluster in slices, from the bytes of parts of the list: a Service may have tens of thousands.
+
+import { create } from '@bufbuild/protobuf'
+import {
+  type LbEndpoint,
+  LocalityLbEndpointsSchema,
+} from '../../grpc/generated/envoy/config/endpoint/v3/endpoint_components_pb.js'
+import { ClusterLoadAssignmentSchema } from '../../grpc/generated/envoy/config/endpoint/v3/endpoint_pb.js'
+import type { Work } from '../../turns.js'
+import { elementsOf } from './elements.js'
+import { encode, type EncodedResource, hashOf, resourceOf } from './encode.js'
+
+const localities = elementsOf(ClusterLoadAssignmentSchema, 'endpoints')
+
+/** Encodes a ClusterLoadAssignment whose endpoints, in parts, are of one locality. name: of the cluster. */
+export function* encodeLoadAssignment(
+  name: string,
+  endpoints: Iterable<LbEndpoint[]>,
+): Work<EncodedResource> {
+  const own = create(ClusterLoadAssignmentSchema, { clusterName: name })
+  const { bytes } = encode(ClusterLoadAssignmentSchema, own, name)
+  const listed: Uint8Array[] = []
+  for (const lbEndpoints of endpoints) {
+    const part = create(LocalityLbEndpointsSchema, { lbEndpoints })
+    listed.push(encode(LocalityLbEndpointsSchema, part, name).bytes)
+    yield
+  }
+  const locality = listed.length === 0 ? [] : [Buffer.concat(listed)]
+  const all = Buffer.concat([bytes, localities(locality)])
+  return resourceOf(ClusterLoadAssignmentSchema, name, { bytes: all, version: hashOf(all) })
+}
