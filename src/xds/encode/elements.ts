@@ -2,6 +2,7 @@
 // order.
 
 import type { DescMessage } from '@bufbuild/protobuf'
+import { type Encoded, hashOf } from './encode.js'
 
 /** Returns a function that encodes a repeated field with these messages. list is the field's name in Envoy's API. */
 export function elementsOf(
@@ -22,3 +23,27 @@ const LENGTH_DELIMITED = 2
 
 const varint = (value: number): readonly number[] =>
   value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...varint(value >>> 7)]
+
+/** Returns a function that encodes a repeated field like elementsOf(), with a version. */
+export function encodedElementsOf(
+  schema: DescMessage,
+  list: string,
+): (parts: readonly Encoded[]) => Encoded {
+  const bytesOf = elementsOf(schema, list)
+  return (parts) => ({
+    bytes: bytesOf(parts.map(({ bytes }) => bytes)),
+    version: versionOfAll(parts),
+  })
+}
+
+/** Joins a message with encoded fields that it does not have yet. */
+export const joined = (own: Encoded, parts: readonly Encoded[]): Encoded =>
+  parts.length === 0
+    ? own
+    : {
+        bytes: Buffer.concat([own.bytes, ...parts.map(({ bytes }) => bytes)]),
+        version: versionOfAll([own, ...parts]),
+      }
+
+const versionOfAll = (parts: readonly Encoded[]): string =>
+  hashOf(parts.map(({ version }) => version).join(' '))

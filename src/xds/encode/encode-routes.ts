@@ -1,7 +1,6 @@
 // Encodes route configurations and virtual hosts by joining the bytes of their parts. Most of thousands of routes stay
 // as they are, and a protobuf message is the concatenation of its fields in any order.
 
-import type { DescMessage } from '@bufbuild/protobuf'
 import {
   type Route,
   RouteSchema,
@@ -15,8 +14,8 @@ import {
 import { type Chunk, createChunker } from '../../incremental/chunked-list.js'
 import { memo } from '../../incremental/memo.js'
 import { mapEach, type Work } from '../../turns.js'
-import { elementsOf } from './elements.js'
-import { encode, type Encoded, type EncodedResource, hashOf, resourceOf } from './encode.js'
+import { encodedElementsOf, joined } from './elements.js'
+import { encode, type Encoded, type EncodedResource, resourceOf } from './encode.js'
 
 /** The bytes of one route. */
 export interface EncodedRoute extends Encoded {
@@ -99,25 +98,5 @@ export function createRoutesEncoder(): RoutesEncoder {
   }
 }
 
-/** Returns a function that encodes parts of a message as elements of a repeated field. */
-function elements(schema: DescMessage, list: string): (parts: readonly Encoded[]) => Encoded {
-  const bytesOf = elementsOf(schema, list)
-  return (parts) => ({
-    bytes: bytesOf(parts.map(({ bytes }) => bytes)),
-    version: versionOfAll(parts),
-  })
-}
-
-const elementsOfHost = elements(VirtualHostSchema, 'routes')
-const elementsOfConfiguration = elements(RouteConfigurationSchema, 'virtual_hosts')
-
-const joined = (own: Encoded, parts: readonly Encoded[]): Encoded =>
-  parts.length === 0
-    ? own
-    : {
-        bytes: Buffer.concat([own.bytes, ...parts.map(({ bytes }) => bytes)]),
-        version: versionOfAll([own, ...parts]),
-      }
-
-const versionOfAll = (parts: readonly Encoded[]): string =>
-  hashOf(parts.map(({ version }) => version).join(' '))
+const elementsOfHost = encodedElementsOf(VirtualHostSchema, 'routes')
+const elementsOfConfiguration = encodedElementsOf(RouteConfigurationSchema, 'virtual_hosts')

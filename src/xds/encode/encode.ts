@@ -11,10 +11,6 @@ import {
   ClusterSchema,
 } from '../../grpc/generated/envoy/config/cluster/v3/cluster_pb.js'
 import {
-  type Listener,
-  ListenerSchema,
-} from '../../grpc/generated/envoy/config/listener/v3/listener_pb.js'
-import {
   type Secret,
   SecretSchema,
 } from '../../grpc/generated/envoy/extensions/transport_sockets/tls/v3/secret_pb.js'
@@ -71,10 +67,6 @@ export function resourceOf(
   const typeUrl = TYPE_URL_PREFIX + schema.typeName
   return { typeUrl, name, version, any: create(AnySchema, { typeUrl, value: bytes }) }
 }
-
-/** Encodes a Listener. */
-export const encodeListener = (listener: Listener): EncodedResource =>
-  resourceOf(ListenerSchema, listener.name, encode(ListenerSchema, listener, listener.name))
 
 /** Encodes a Cluster. */
 export const encodeCluster = (cluster: Cluster): EncodedResource =>

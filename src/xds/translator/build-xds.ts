@@ -12,13 +12,13 @@ import { atOnce, mapEach, mapWork, type Work } from '../../turns.js'
 import {
   encodeCluster,
   type EncodedResource,
-  encodeListener,
   encodeSecret,
 } from '../encode/encode.js'
 import { encodeLoadAssignment } from '../encode/encode-endpoints.js'
+import { encodeFilterChain, encodeListener } from '../encode/encode-listener.js'
 import { buildCluster, buildEmptyCluster } from './cluster.js'
 import { buildSecret } from './downstream-tls.js'
-import { buildListener } from './listener.js'
+import { buildFilterChain, buildListener } from './listener.js'
 import { lbEndpointsOf } from './load-assignment.js'
 import { collectorOf } from './tracing.js'
 import { createXdsVerifier } from './verify-xds.js'
@@ -110,7 +110,11 @@ type BuildResources = (ir: Ir, listeners: readonly Listener[]) => Work<XdsResour
 function createResourcesBuilder(options: XdsOptions): BuildResources {
   const reachable = createReachable()
   const buildRouteConfiguration = createRouteConfigurationBuilder()
-  const listenerOf = memo((listener: Listener) => encodeListener(buildListener(listener, options)))
+  const chainOf = memo((chain: FilterChain) => encodeFilterChain(buildFilterChain(chain, options)))
+  const listenerOf = memoWork(function* (listener: Listener) {
+    const chains = yield* mapEach(listener.chains, chainOf)
+    return encodeListener(buildListener(listener, options), chains)
+  })
   const clusterOf = memo((destination: Destination) =>
     encodeCluster(buildCluster(destination, options)),
   )
@@ -138,7 +142,7 @@ function createResourcesBuilder(options: XdsOptions): BuildResources {
       mapWork(listener.chains, (chain) => routesOf(chain, listener, String(listener.port))),
     )
     return {
-      listeners: yield* mapEach(listeners, listenerOf),
+      listeners: yield* mapWork(listeners, listenerOf),
       routes: routes.flat(),
       clusters: yield* clustersOf(destinations),
       endpoints: yield* assignmentsOf(destinations),

@@ -27,7 +27,7 @@ const TLS_INSPECTOR = create(ListenerFilterSchema, {
 })
 
 /** envoy.config.listener.v3.FilterChain */
-function buildFilterChain(chain: FilterChain, options: XdsOptions): EnvoyFilterChain {
+export function buildFilterChain(chain: FilterChain, options: XdsOptions): EnvoyFilterChain {
   const serverNames = chain.tls?.serverNames ?? []
   return create(FilterChainSchema, {
     name: chain.name,
@@ -46,14 +46,13 @@ const EXCLUSIVE_PORT: FieldsOf<typeof ListenerSchema> = {
   connectionBalanceConfig: { balanceType: { case: 'exactBalance', value: {} } },
 }
 
-/** envoy.config.listener.v3.Listener */
+/** envoy.config.listener.v3.Listener, without its filter chains. */
 export function buildListener(listener: Listener, options: XdsOptions): EnvoyListener {
   const isTls = listener.chains.some((chain) => chain.tls !== undefined)
   return create(ListenerSchema, {
     name: listener.name,
     address: socketAddress(options.listenAddress, listener.port),
     listenerFilters: isTls ? [TLS_INSPECTOR] : [],
-    filterChains: listener.chains.map((chain) => buildFilterChain(chain, options)),
     perConnectionBufferLimitBytes: BUFFER_LIMIT_BYTES,
     ...(options.exclusivePorts === true ? EXCLUSIVE_PORT : {}),
   })

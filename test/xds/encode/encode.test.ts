@@ -7,6 +7,7 @@ import {
   type ClusterLoadAssignment,
   ClusterLoadAssignmentSchema,
 } from '../../../src/grpc/generated/envoy/config/endpoint/v3/endpoint_pb.js'
+import { FilterChainSchema } from '../../../src/grpc/generated/envoy/config/listener/v3/listener_components_pb.js'
 import { ListenerSchema } from '../../../src/grpc/generated/envoy/config/listener/v3/listener_pb.js'
 import {
   type Route,
@@ -17,8 +18,9 @@ import {
 import { RouteConfigurationSchema } from '../../../src/grpc/generated/envoy/config/route/v3/route_pb.js'
 import { createChunker } from '../../../src/incremental/chunked-list.js'
 import { atOnce } from '../../../src/turns.js'
-import { EncodeError, encodeListener } from '../../../src/xds/encode/encode.js'
+import { EncodeError } from '../../../src/xds/encode/encode.js'
 import { encodeLoadAssignment } from '../../../src/xds/encode/encode-endpoints.js'
+import { encodeFilterChain, encodeListener } from '../../../src/xds/encode/encode-listener.js'
 import {
   createRoutesEncoder,
   type EncodedHost,
@@ -44,7 +46,7 @@ const listener = (more: MessageInitShape<typeof ListenerSchema> = {}) =>
 
 describe('a resource', () => {
   test('has the name and type of its message', () => {
-    expect(encodeListener(listener())).toMatchObject({
+    expect(encodeListener(listener(), [])).toMatchObject({
       name: 'default/gw/8080',
       typeUrl: LISTENER_TYPE,
     })
@@ -53,28 +55,27 @@ describe('a resource', () => {
   })
 
   test('of equal content has equal bytes and version, and of other content another version', () => {
-    const one = encodeListener(listener({ statPrefix: 'a' }))
-    const two = encodeListener(listener({ statPrefix: 'a' }))
-    const other = encodeListener(listener({ statPrefix: 'b' }))
+    const one = encodeListener(listener({ statPrefix: 'a' }), [])
+    const two = encodeListener(listener({ statPrefix: 'a' }), [])
+    const other = encodeListener(listener({ statPrefix: 'b' }), [])
     expect(two.any.value).toEqual(one.any.value)
     expect(two.version).toBe(one.version)
     expect(other.version).not.toBe(one.version)
   })
 
   test('is refused without a name, or with a value that its field cannot have', () => {
-    expect(() => encodeListener(listener({ name: '' }))).toThrow(
+    expect(() => encodeListener(listener({ name: '' }), [])).toThrow(
       new EncodeError('Listener "": a resource needs a name'),
     )
-    expect(() => encodeListener(listener({ tcpBacklogSize: 1.5 }))).toThrow(
+    expect(() => encodeListener(listener({ tcpBacklogSize: 1.5 }), [])).toThrow(
       /^Listener "default\/gw\/8080": .*1\.5/,
     )
   })
 
   test('reads as JSON with the field names of Envoy, what identifies it first', () => {
-    const filterChains = [
-      { filters: [{ name: 'f', configType: typedConfig(RouteSchema, { name: 'inner' }) }] },
-    ]
-    const json = resourceJson(encodeListener(listener({ filterChains, enableReusePort: false })))
+    const filters = [{ name: 'f', configType: typedConfig(RouteSchema, { name: 'inner' }) }]
+    const chain = encodeFilterChain(create(FilterChainSchema, { filters }))
+    const json = resourceJson(encodeListener(listener({ enableReusePort: false }), [chain]))
     expect(json).toEqual({
       '@type': LISTENER_TYPE,
       name: 'default/gw/8080',
