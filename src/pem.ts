@@ -2,6 +2,7 @@
 
 import { X509Certificate } from 'node:crypto'
 import { errorText } from './errors.js'
+import { atOnce, mapEach, type Work } from './turns.js'
 
 const BEGIN = '-----BEGIN CERTIFICATE-----'
 const END = '-----END CERTIFICATE-----'
@@ -10,8 +11,12 @@ const END = '-----END CERTIFICATE-----'
  * Returns all certificates of the text.
  * @throws {Error} it has none, or one cannot be parsed: libraries for TLS leave out such a one and what follows it.
  */
-export function certificatesIn(pem: string): readonly X509Certificate[] {
-  const certificates = blocksIn(pem).map((block, index) => {
+export const certificatesIn = (pem: string): readonly X509Certificate[] =>
+  atOnce(eachCertificateIn(pem))
+
+/** Like certificatesIn(), one in each step. */
+export function* eachCertificateIn(pem: string): Work<readonly X509Certificate[]> {
+  const certificates = yield* mapEach(blocksIn(pem).entries(), ([index, block]) => {
     try {
       return new X509Certificate(block)
     } catch (error) {

@@ -28,7 +28,6 @@ const BASE = [
 const MAY_IMPORT: Record<string, readonly string[]> = {
   'result.ts': [],
   'errors.ts': [],
-  'pem.ts': ['errors'],
   'logger.ts': [],
   'log-limit.ts': [],
   'tracing.ts': [],
@@ -39,6 +38,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'turn-line.ts': [],
   'turns.ts': ['ending', 'turn-line'],
   'utf8.ts': ['turns'],
+  'pem.ts': ['turns', 'errors'],
   'byte-collector.ts': [],
   incremental: ['turns'],
   ir: [],
@@ -73,11 +73,11 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     ...['resources/kinds', 'addresses', 'incremental', 'ir', 'pem', 'turns', 'result'],
   ],
   'gatewayapi/listeners': [
-    ...['gatewayapi/world', 'resources/kinds', 'addresses', 'incremental', 'ir', 'result'],
+    ...['gatewayapi/world', 'resources/kinds', 'addresses', 'incremental', 'ir', 'turns', 'result'],
   ],
   'gatewayapi/backends': [
     ...['gatewayapi/world', 'resources/kinds'],
-    ...['addresses', 'incremental', 'ir', 'oauth', 'result'],
+    ...['addresses', 'incremental', 'ir', 'oauth', 'turns', 'result'],
   ],
   'gatewayapi/policies': [
     ...['gatewayapi/backends', 'gatewayapi/listeners', 'gatewayapi/world', 'resources/kinds'],

@@ -18,7 +18,8 @@ import type { ResourceStatus } from '../ir/status.js'
 import type { Resources } from '../resources/kinds/resources.js'
 import { atOnce, mapEach, type Work } from '../turns.js'
 import { ownServiceAddresses, ownServiceHost } from './backends/address-rules.js'
-import { createLargeServices, type LargeServices } from './backends/service-addresses.js'
+import { MANY_ADDRESSES } from './backends/service-addresses.js'
+import { LONG_CERTIFICATES } from './listeners/certificates.js'
 import { type TranslatedGateway, translateGateway } from './listeners/gateways.js'
 import { describeKeySets } from './policies/key-sets.js'
 import { checkPolicies } from './policies/policies.js'
@@ -32,9 +33,11 @@ import {
   translateRoutes,
 } from './routes/route-chunks.js'
 import { type BuildStatuses, createStatusBuilder } from './status/statuses.js'
+import { LONG_AUTHORITIES } from './world/authorities.js'
 import { buildWorld, type BuiltWorld } from './world/build-world.js'
 import type { Context, TranslatorOptions } from './world/context.js'
 import { olderFirst } from './world/grouping.js'
+import { createPrepare, type Prepare } from './world/prepared.js'
 import { createQueryEngine } from './world/queries.js'
 import { keyIn, keyOf, OWN_RELAY_KEYS } from './world/world.js'
 
@@ -74,7 +77,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
   const kept: Kept = {
     memo: keyed,
     relayCookies: createRelayCookies(keyed),
-    largeServices: createLargeServices(),
+    prepare: createPrepare([MANY_ADDRESSES, ...LONG_AUTHORITIES, LONG_CERTIFICATES]),
     policies: [],
     remote: new Map(),
     lists: createLists(),
@@ -96,7 +99,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
     yield* describeKeySets(kept.remote, remote)
     kept.remote = remote
     const context = { reader, options }
-    yield* kept.largeServices.prepare(context, built.changed)
+    yield* kept.prepare(context, built.changed)
     const translation = yield* translateAll(context, kept, resources)
     kept.memo.endRevision()
     return translation
@@ -110,7 +113,7 @@ const NO_NAMES: NameState = new Map()
 interface Kept {
   readonly memo: KeyedMemo
   readonly relayCookies: RelayCookies
-  readonly largeServices: LargeServices
+  readonly prepare: Prepare
   /** The policies that were checked. */
   policies: Resources['proxyPolicies']
   /** The documents whose keys were described. */

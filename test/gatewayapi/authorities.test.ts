@@ -2,10 +2,11 @@
 
 import type * as cryptoType from 'node:crypto'
 import { expect, test, vi } from 'vitest'
-import { createTranslator } from '../../src/gatewayapi/translator.js'
+import { createTranslator, type Translation } from '../../src/gatewayapi/translator.js'
 import { collectResources } from '../../src/resources/decode/resource-set.js'
 import { decodeFile } from '../../src/resources/files/file-record.js'
 import { kindsOf } from '../../src/resources/kinds/kinds.js'
+import type { Resources } from '../../src/resources/kinds/resources.js'
 import { selfSigned } from '../support/certificates.js'
 import { API_GROUP, type Document } from '../support/resources.js'
 import { OPTIONS } from '../support/translate-case.js'
@@ -53,30 +54,78 @@ const documents: readonly Document[] = [
   })),
 ]
 
-const data = [
-  { kind: 'ConfigMap', metadata: { name: 'bundle' }, data: { 'ca.crt': pair.cert.repeat(10) } },
-  {
-    kind: 'Secret',
-    metadata: { name: 'pair' },
-    stringData: { 'tls.crt': pair.cert, 'tls.key': pair.key },
-  },
-].map((object) => ({ apiVersion: 'v1', ...object }))
-
-test('a bundle is parsed once', () => {
+/** Returns the resources with a bundle of so many certificates. */
+function withBundleOf(certificates: number): Resources {
+  const data = [
+    {
+      ...{ kind: 'ConfigMap', metadata: { name: 'bundle' } },
+      data: { 'ca.crt': pair.cert.repeat(certificates) },
+    },
+    {
+      ...{ kind: 'Secret', metadata: { name: 'pair' } },
+      stringData: { 'tls.crt': pair.cert, 'tls.key': pair.key },
+    },
+  ].map((object) => ({ apiVersion: 'v1', ...object }))
   const decoded = [...documents, ...data].flatMap((document) => {
-    const { resources, problems } = decodeFile(
-      Buffer.from(JSON.stringify(document)),
-      'f',
-      kindsOf(API_GROUP),
-    )
+    const file = Buffer.from(JSON.stringify(document))
+    const { resources, problems } = decodeFile(file, 'f', kindsOf(API_GROUP))
     expect(problems).toEqual([])
     return resources
   })
+  return collectResources(decoded).resources
+}
+
+const checkedBy = ({ ir }: Translation) =>
+  ir.gateways
+    .flatMap((one) => one.listeners)
+    .flatMap((one) => one.chains)
+    .flatMap(({ tls }) => tls?.clients ?? [])
+
+test('a bundle is parsed once', () => {
   parsed.count = 0
-  const { resources } = collectResources(decoded)
-  const { ir } = createTranslator(OPTIONS).translate(resources, new Map())
-  const chains = ir.gateways.flatMap((one) => one.listeners).flatMap((one) => one.chains)
-  expect(chains.filter(({ tls }) => tls?.clients !== undefined)).toHaveLength(20)
+  const translation = createTranslator(OPTIONS).translate(withBundleOf(10), new Map())
+  expect(checkedBy(translation)).toHaveLength(20)
   // The bundle has ten certificates, and the pair of the listeners one.
   expect(parsed.count).toBe(11)
+})
+
+test('a long bundle is parsed one certificate in each step', () => {
+  parsed.count = 0
+  const work = createTranslator(OPTIONS).translationWork(withBundleOf(100), new Map())
+  let most = 0
+  for (let [isDone, before] = [false, 0]; !isDone; before = parsed.count) {
+    isDone = work.next().done === true
+    most = Math.max(most, parsed.count - before)
+  }
+  expect([parsed.count, most]).toEqual([101, 1])
+})
+
+test('a bundle of which Envoy would get too many copies is refused, and says how long it may be', () => {
+  const certificates = Math.ceil((256 * 1024) / pair.cert.length)
+  const translation = createTranslator(OPTIONS).translate(withBundleOf(certificates), new Map())
+  expect(checkedBy(translation)).toEqual([])
+  const gateway = translation.statuses.find(({ kind }) => kind === 'Gateway')
+  expect(gateway?.conditions).toContainEqual(
+    expect.objectContaining({
+      section: 'l-0',
+      ...{ type: 'ResolvedRefs', status: 'False', reason: 'InvalidCACertificateRef' },
+      message: `tls.frontend: the authorities have ${certificates * pair.cert.length} characters together; at most 262144 are possible`,
+    }),
+  )
+  const reasons = translation.statuses
+    .filter(({ kind }) => kind === 'BackendTLSPolicy')
+    .flatMap(({ conditions }) => conditions.map(({ reason }) => reason))
+  expect(reasons).not.toContain('NoValidCACertificate')
+})
+
+test('a bundle for backends may have a mebibyte', () => {
+  const certificates = Math.ceil((1024 * 1024) / pair.cert.length)
+  const { statuses } = createTranslator(OPTIONS).translate(withBundleOf(certificates), new Map())
+  const policy = statuses.find(({ kind }) => kind === 'BackendTLSPolicy')
+  expect(policy?.conditions).toContainEqual(
+    expect.objectContaining({
+      ...{ type: 'Accepted', status: 'False', reason: 'NoValidCACertificate' },
+      message: expect.stringContaining('at most 1048576 are possible') as string,
+    }),
+  )
 })

@@ -23,7 +23,7 @@ interface Listed {
 }
 
 /** Returns undefined if no address is forbidden, as with files. */
-export function addressChecks(context: Context): AddressChecks | undefined {
+export function checksOfAddresses(context: Context): AddressChecks | undefined {
   const { tenancy } = context.options
   return tenancy === undefined
     ? undefined

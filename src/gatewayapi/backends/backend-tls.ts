@@ -7,7 +7,7 @@ import type { BackendTlsPolicySpec } from '../../resources/kinds/backend-tls-pol
 import { formatPath } from '../../resources/kinds/field-path.js'
 import type { Resource } from '../../resources/kinds/resources.js'
 import { err, ok, type Result } from '../../result.js'
-import { authoritiesIn, CA_KEY } from '../world/authorities.js'
+import { authoritiesIn, CA_KEY, joinAuthorities } from '../world/authorities.js'
 import { type Context, query } from '../world/context.js'
 import { keyIn, keyOf, targetKey } from '../world/world.js'
 
@@ -140,10 +140,17 @@ function translateAuthorities(
   const bundles = caCertificateRefs.map((ref) =>
     readBundle(context, policy.metadata.namespace, ref),
   )
-  const usable = bundles.flatMap((bundle) => (bundle.ok ? [bundle.value.trim()] : []))
+  const usable = bundles.flatMap((bundle) => (bundle.ok ? [bundle.value] : []))
   const bad = bundles.find((bundle) => !bundle.ok)
-  return bad !== undefined && usable.length === 0 ? bad : ok({ pem: `${usable.join('\n')}\n` })
+  if (bad !== undefined && usable.length === 0) return bad
+  const pem = joinAuthorities(usable, MOST_CHARACTERS)
+  return pem.ok
+    ? ok({ pem: pem.value })
+    : err({ reason: 'NoValidCACertificate', message: `caCertificateRefs: ${pem.error}` })
 }
+
+/** Characters of the authorities in PEM; each cluster of Envoy has a copy. */
+const MOST_CHARACTERS = 1024 * 1024
 
 /** Returns the problems of a policy's caCertificateRefs, which do not break it while another of them is usable. */
 export const badAuthorities = (context: Context, policy: TlsPolicy): readonly TlsPolicyProblem[] =>

@@ -6,7 +6,7 @@ import type { AddressRules, SplitAddressRules } from '../../addresses/address-ru
 import { readHost } from '../../addresses/host.js'
 import type { Address, Endpoints } from '../../ir/destination.js'
 import type { Context } from '../world/context.js'
-import { addressChecks } from './address-rules.js'
+import { checksOfAddresses } from './address-rules.js'
 import type { ServiceAddresses } from './service-addresses.js'
 
 /** Endpoints without forbidden addresses. */
@@ -32,7 +32,7 @@ export function checkEndpoints(
   endpoints: Endpoints,
   known?: Pick<ServiceAddresses, 'concerns'>,
 ): CheckedEndpoints {
-  const rules = addressChecks(context)?.rules
+  const rules = checksOfAddresses(context)?.rules
   if (rules === undefined) return { endpoints }
   return endpoints.type === 'addresses'
     ? checkAddresses(refusalsBy(rules, known), backend, endpoints.addresses)

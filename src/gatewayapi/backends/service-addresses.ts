@@ -3,13 +3,13 @@
 
 import type { Concern } from '../../addresses/address-rules.js'
 import { isPlainAddress } from '../../addresses/host.js'
-import { memoWork } from '../../incremental/memo.js'
+import { briefMemoWork } from '../../incremental/memo.js'
 import { compareText, createSortedList, type SortedList } from '../../incremental/sorted-list.js'
 import type { EndpointSliceData } from '../../resources/kinds/endpoint-slice.js'
 import { atOnce, mapWork, type Work } from '../../turns.js'
 import { type Context, query, queryWork } from '../world/context.js'
-import type { Read } from '../world/queries.js'
-import { addressChecks } from './address-rules.js'
+import type { LongQuery } from '../world/prepared.js'
+import { checksOfAddresses } from './address-rules.js'
 
 /** A ready address, and the EndpointSlice that lists it. */
 export interface ListedAddress {
@@ -24,6 +24,8 @@ export interface ServiceAddresses {
   /** What the rules hold against some of the addresses. */
   readonly concerns: ReadonlyMap<string, Concern>
   readonly sort: SortedList<ListedAddress>
+  /** Returns the ready addresses of an EndpointSlice; memoised. */
+  readonly readyIn: (slice: EndpointSliceData) => Work<readonly ListedAddress[]>
 }
 
 /** Name of the query about a Service, by its keyOf(). */
@@ -35,34 +37,17 @@ export const addressesOfService = (context: Context, key: string): ServiceAddres
     atOnce(collect(own, key, previous)),
   )
 
-/** The Services whose addresses are too many to be collected at once, when a route asks for them. */
-export interface LargeServices {
-  /** Collects their addresses in slices. changed: the look-ups that changed since the last call. */
-  prepare(context: Context, changed: readonly Read[]): Work<void>
-}
-
 /** Addresses and EndpointSlices of a Service from which on it is large. */
 const MANY = 256
 
-/** Creates an empty set of Services. */
-export function createLargeServices(): LargeServices {
-  const keys = new Set<string>()
-  return {
-    *prepare(context, changed) {
-      for (const { table, key } of changed) {
-        if (table !== 'endpointSlices') continue
-        if (isLarge(context, key)) keys.add(key)
-        else keys.delete(key)
-        yield
-      }
-      for (const key of keys) {
-        yield* queryWork<ServiceAddresses | undefined>(context, ADDRESSES, key, (own, previous) =>
-          collect(own, key, previous),
-        )
-        yield
-      }
-    },
-  }
+/** The addresses of a Service that has many. */
+export const MANY_ADDRESSES: LongQuery = {
+  table: 'endpointSlices',
+  isLong: isLarge,
+  ask: (context, key) =>
+    queryWork<ServiceAddresses | undefined>(context, ADDRESSES, key, (own, previous) =>
+      collect(own, key, previous),
+    ),
 }
 
 function isLarge(context: Context, key: string): boolean {
@@ -82,19 +67,20 @@ function* collect(
 ): Work<ServiceAddresses | undefined> {
   const slices = context.reader.read('endpointSlices', key) ?? []
   if (slices.length === 0) return undefined
-  const parts = yield* mapWork(slices, ({ spec }) => readyAddresses(spec))
+  const readyIn = previous?.readyIn ?? briefMemoWork(readyAddresses)
+  const parts = yield* mapWork(slices, ({ spec }) => readyIn(spec))
   const sort = previous?.sort ?? createSortedList<ListedAddress>((a, b) => compareText(a.ip, b.ip))
   const listed = yield* sort(parts)
-  const concernsIn = addressChecks(context)?.concernsIn
+  const concernsIn = checksOfAddresses(context)?.concernsIn
   const concerns = concernsIn === undefined ? [] : yield* mapWork(parts, concernsIn)
-  return { listed, concerns: joined(concerns), sort }
+  return { listed, concerns: joinedConcerns(concerns), sort, readyIn }
 }
 
 /** Addresses that are looked at between two yields. */
 const RUN = 128
 
 /** Lists the ready addresses of an EndpointSlice that Envoy can connect to. */
-const readyAddresses = memoWork(function* (slice: EndpointSliceData) {
+function* readyAddresses(slice: EndpointSliceData): Work<readonly ListedAddress[]> {
   const ready: ListedAddress[] = []
   if (slice.addressType === 'FQDN') return ready
   let seen = 0
@@ -108,13 +94,13 @@ const readyAddresses = memoWork(function* (slice: EndpointSliceData) {
   }
   yield
   return ready
-})
+}
 
 type Concerns = ReadonlyMap<string, Concern>
 
 const NONE: Concerns = new Map()
 
-function joined(parts: readonly Concerns[]): Concerns {
+function joinedConcerns(parts: readonly Concerns[]): Concerns {
   const some = parts.filter(({ size }) => size > 0)
   return some.length === 0 ? NONE : new Map(some.flatMap((part) => [...part]))
 }

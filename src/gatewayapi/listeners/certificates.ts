@@ -6,8 +6,11 @@ import { certificateName } from '../../ir/names.js'
 import { GATEWAY_API_GROUP } from '../../resources/kinds/fields.js'
 import type { CertificateRef } from '../../resources/kinds/gateway-tls.js'
 import { err, ok, type Result } from '../../result.js'
-import { type Context, query } from '../world/context.js'
+import { atOnce, type Work } from '../../turns.js'
+import { LONG_PEM } from '../world/authorities.js'
+import { type Context, query, queryWork } from '../world/context.js'
 import { isServerPair } from '../world/pem.js'
+import type { LongQuery } from '../world/prepared.js'
 import { isReferencePermitted, missingGrant } from '../world/reference-grants.js'
 import { keyIn } from '../world/world.js'
 
@@ -47,24 +50,36 @@ export function resolveCertificate(
   if (!isReferencePermitted(context, from, to))
     return err({ reason: 'RefNotPermitted', message: missingGrant(from, to) })
   const key = keyIn(to.namespace, to.name)
-  return query(context, 'certificate', key, (own) => readCertificate(own, to.namespace, to.name))
+  return query(context, CERTIFICATE, key, (own) => atOnce(readCertificate(own, key)))
+}
+
+/** Name of the query about a Secret. */
+const CERTIFICATE = 'certificate'
+
+const CHAIN_KEY = 'tls.crt'
+
+/** Certificates whose chains take long to be parsed. */
+export const LONG_CERTIFICATES: LongQuery = {
+  table: 'secrets',
+  isLong: ({ reader }, key) =>
+    (reader.read('secrets', key)?.spec.data[CHAIN_KEY]?.length ?? 0) > LONG_PEM,
+  ask: (context, key) => queryWork(context, CERTIFICATE, key, (own) => readCertificate(own, key)),
 }
 
 const invalid = (message: string) => err({ reason: 'InvalidCertificateRef', message } as const)
 
-function readCertificate(
+function* readCertificate(
   context: Context,
-  namespace: string,
-  name: string,
-): Result<Certificate, CertificateProblem> {
-  const key = keyIn(namespace, name)
+  key: string,
+): Work<Result<Certificate, CertificateProblem>> {
   const secret = context.reader.read('secrets', key)
   if (secret === undefined) return invalid(`Secret ${key} not found`)
-  const certificateChain = secret.spec.data['tls.crt']
+  const certificateChain = secret.spec.data[CHAIN_KEY]
   const privateKey = secret.spec.data['tls.key']
   if (certificateChain === undefined || privateKey === undefined)
     return invalid(`Secret ${key} needs tls.crt and tls.key`)
-  return isServerPair(certificateChain, privateKey)
+  const { namespace, name } = secret.metadata
+  return (yield* isServerPair(certificateChain, privateKey))
     ? ok({ name: certificateName(namespace, name), certificateChain, privateKey })
     : invalid(
         `Secret ${key}: tls.crt and tls.key are not a certificate and its private key in PEM (RSA from 2048 bits, or ECDSA)`,

@@ -7,7 +7,7 @@ import type { GatewaySpec } from '../../resources/kinds/gateway.js'
 import type { ClientValidationSpec } from '../../resources/kinds/gateway-tls.js'
 import type { Resource } from '../../resources/kinds/resources.js'
 import { err, ok, type Result } from '../../result.js'
-import { authoritiesIn, CA_KEY } from '../world/authorities.js'
+import { authoritiesIn, CA_KEY, joinAuthorities } from '../world/authorities.js'
 import { type Context, query } from '../world/context.js'
 import { isReferencePermitted, missingGrant } from '../world/reference-grants.js'
 import { keyIn } from '../world/world.js'
@@ -42,6 +42,9 @@ export function validationOf(
       )
 }
 
+/** Characters of the authorities in PEM; each of 128 listeners has a copy. Some 200 certificates. */
+const MOST_CHARACTERS = 256 * 1024
+
 /** Its authorities are one text for all listeners that are checked by them. */
 function readValidation(
   context: Context,
@@ -49,12 +52,20 @@ function readValidation(
   validation: ClientValidationSpec,
 ): ClientValidation {
   const refs = validation.caCertificateRefs.map((ref) => readAuthorities(context, namespace, ref))
-  const usable = refs.flatMap((ref) => (ref.ok ? [ref.value.trim()] : []))
+  const usable = refs.flatMap((ref) => (ref.ok ? [ref.value] : []))
   const problems = refs.flatMap((ref) => (ref.ok ? [] : [ref.error]))
   if (usable.length === 0) return { problems, isUnusable: true }
+  const authorities = joinAuthorities(usable, MOST_CHARACTERS)
+  if (!authorities.ok) {
+    const message = `tls.frontend: ${authorities.error}`
+    return {
+      problems: [...problems, { reason: 'InvalidCACertificateRef', message }],
+      isUnusable: true,
+    }
+  }
   return {
     clients: {
-      authorities: `${usable.join('\n')}\n`,
+      authorities: authorities.value,
       isRequired: validation.mode === 'AllowValidOnly',
     },
     problems,

@@ -1,21 +1,24 @@
 // Checks whether Envoy can load a user's PEM texts; it would NACK the whole listener or cluster for a bad one.
 
 import { createPrivateKey, type KeyObject, type X509Certificate } from 'node:crypto'
-import { certificatesIn } from '../../pem.js'
+import { eachCertificateIn } from '../../pem.js'
+import type { Work } from '../../turns.js'
 
 /** Whether the text has at least one certificate and all of them can be parsed. */
-export const isCertificates = (pem: string): boolean => parseCertificates(pem) !== undefined
+export function* isCertificates(pem: string): Work<boolean> {
+  return (yield* parseCertificates(pem)) !== undefined
+}
 
 /** Whether the key belongs to the chain's first certificate and is of a kind that Envoy can serve with. */
-export function isServerPair(certificateChain: string, privateKey: string): boolean {
-  const [certificate] = parseCertificates(certificateChain) ?? []
+export function* isServerPair(certificateChain: string, privateKey: string): Work<boolean> {
+  const [certificate] = (yield* parseCertificates(certificateChain)) ?? []
   const key = parsePrivateKey(privateKey)
   return key !== undefined && isServerKey(key) && certificate?.checkPrivateKey(key) === true
 }
 
-function parseCertificates(pem: string): readonly X509Certificate[] | undefined {
+function* parseCertificates(pem: string): Work<readonly X509Certificate[] | undefined> {
   try {
-    return certificatesIn(pem)
+    return yield* eachCertificateIn(pem)
   } catch {
     return undefined
   }

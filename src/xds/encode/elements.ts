@@ -37,7 +37,7 @@ export function encodedElementsOf(
 }
 
 /** Joins a message with encoded fields that it does not have yet. */
-export const joined = (own: Encoded, parts: readonly Encoded[]): Encoded =>
+export const joinFields = (own: Encoded, parts: readonly Encoded[]): Encoded =>
   parts.length === 0
     ? own
     : {

@@ -8,7 +8,7 @@ import {
   type Listener,
   ListenerSchema,
 } from '../../grpc/generated/envoy/config/listener/v3/listener_pb.js'
-import { encodedElementsOf, joined } from './elements.js'
+import { encodedElementsOf, joinFields } from './elements.js'
 import { encode, type Encoded, type EncodedResource, resourceOf } from './encode.js'
 
 /** Encodes one filter chain. */
@@ -20,5 +20,5 @@ const filterChains = encodedElementsOf(ListenerSchema, 'filter_chains')
 /** Encodes a Listener. listener has no filter chains; they are appended. */
 export function encodeListener(listener: Listener, chains: readonly Encoded[]): EncodedResource {
   const own = encode(ListenerSchema, listener, listener.name)
-  return resourceOf(ListenerSchema, listener.name, joined(own, [filterChains(chains)]))
+  return resourceOf(ListenerSchema, listener.name, joinFields(own, [filterChains(chains)]))
 }

@@ -14,7 +14,7 @@ import {
 import { type Chunk, createChunker } from '../../incremental/chunked-list.js'
 import { memo } from '../../incremental/memo.js'
 import { mapEach, type Work } from '../../turns.js'
-import { encodedElementsOf, joined } from './elements.js'
+import { encodedElementsOf, joinFields } from './elements.js'
 import { encode, type Encoded, type EncodedResource, resourceOf } from './encode.js'
 
 /** The bytes of one route. */
@@ -73,7 +73,7 @@ export function createRoutesEncoder(): RoutesEncoder {
     *encodeHost(host, routes) {
       const chunks = chunksOf(routes)
       const own = encode(VirtualHostSchema, host, host.name)
-      const all = joined(own, yield* mapEach(chunks, routeElements))
+      const all = joinFields(own, yield* mapEach(chunks, routeElements))
       const resource = resourceOf(VirtualHostSchema, host.name, all)
       // The encoding begins with these bytes.
       return { resource, own: all.bytes.subarray(0, own.bytes.length), routes: chunks }
@@ -92,7 +92,7 @@ export function createRoutesEncoder(): RoutesEncoder {
         hosts,
         split: resource(split),
         whole: () =>
-          (whole ??= resource(joined(encodeOwn(configuration), hosts.map(hostElements)))),
+          (whole ??= resource(joinFields(encodeOwn(configuration), hosts.map(hostElements)))),
       }
     },
   }

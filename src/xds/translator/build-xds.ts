@@ -9,11 +9,7 @@ import type { Certificate, FilterChain, Gateway, Ir, Listener, VirtualHost } fro
 import { ANSWERED_CLUSTER, UNRESOLVED_CLUSTER } from '../../ir/names.js'
 import type { Route } from '../../ir/route.js'
 import { atOnce, mapEach, mapWork, type Work } from '../../turns.js'
-import {
-  encodeCluster,
-  type EncodedResource,
-  encodeSecret,
-} from '../encode/encode.js'
+import { encodeCluster, type EncodedResource, encodeSecret } from '../encode/encode.js'
 import { encodeLoadAssignment } from '../encode/encode-endpoints.js'
 import { encodeFilterChain, encodeListener } from '../encode/encode-listener.js'
 import { buildCluster, buildEmptyCluster } from './cluster.js'

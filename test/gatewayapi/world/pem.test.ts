@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { isCertificates, isServerPair } from '../../../src/gatewayapi/world/pem.js'
+import { atOnce } from '../../../src/turns.js'
 
 function selfSignedBy(...keyArguments: readonly string[]): { cert: string; key: string } {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-pem-'))
@@ -33,33 +34,33 @@ describe('a certificate and its key', () => {
     ['Ed25519', ['-newkey', 'ed25519'], false],
   ])('%s', (_, keyArguments, isUsable) => {
     const { cert, key } = selfSignedBy(...keyArguments)
-    expect(isServerPair(cert, key)).toBe(isUsable)
+    expect(atOnce(isServerPair(cert, key))).toBe(isUsable)
   })
 
   test('of two pairs are none', () => {
     const [one, other] = [1, 2].map(() => selfSignedBy(...curve('prime256v1')))
-    expect(isServerPair(one?.cert ?? '', other?.key ?? '')).toBe(false)
+    expect(atOnce(isServerPair(one?.cert ?? '', other?.key ?? ''))).toBe(false)
   })
 
   test('with a chain that breaks off are none', () => {
     const { cert, key } = selfSignedBy(...curve('prime256v1'))
     const broken = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n'
-    expect(isServerPair(cert + broken, key)).toBe(false)
-    expect(isServerPair(cert + cert.slice(0, -40), key)).toBe(false)
-    expect(isServerPair(cert + cert, key)).toBe(true)
+    expect(atOnce(isServerPair(cert + broken, key))).toBe(false)
+    expect(atOnce(isServerPair(cert + cert.slice(0, -40), key))).toBe(false)
+    expect(atOnce(isServerPair(cert + cert, key))).toBe(true)
   })
 })
 
 test.each(['', 'nothing', '-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n'])(
   'authorities without a certificate: %j',
   (pem) => {
-    expect(isCertificates(pem)).toBe(false)
+    expect(atOnce(isCertificates(pem))).toBe(false)
   },
 )
 
 test('a text of many beginnings costs little, and is none', () => {
   const begin = '-----BEGIN CERTIFICATE-----\n'
   const { cert } = selfSignedBy(...curve('prime256v1'))
-  expect(isCertificates(begin.repeat(1_000_000))).toBe(false)
-  expect(isCertificates(`${cert}${begin.repeat(1_000_000)}`)).toBe(false)
+  expect(atOnce(isCertificates(begin.repeat(1_000_000)))).toBe(false)
+  expect(atOnce(isCertificates(`${cert}${begin.repeat(1_000_000)}`))).toBe(false)
 })
