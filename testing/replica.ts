@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { eventually } from './eventually.js'
@@ -50,7 +50,8 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
   const grpc = options.grpc ?? `127.0.0.1:${String(await freePort())}`
   const adminAddress = `127.0.0.1:${String(await freePort())}`
   const statusAddress = `127.0.0.1:${String(await freePort())}`
-  const tokenFile = join(await mkdtemp(join(tmpdir(), 'gatehouse-replica-')), 'token')
+  const folder = await mkdtemp(join(tmpdir(), 'gatehouse-replica-'))
+  const tokenFile = join(folder, 'token')
   const addresses = [
     ...['--grpc', grpc, '--admin', adminAddress],
     ...['--listen-address', options.listenAddress ?? '127.0.0.1'],
@@ -94,6 +95,7 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
         child.kill(signal)
         await end
       }
+      await rm(folder, { recursive: true, force: true })
       return child.exitCode
     },
   }

@@ -6,7 +6,7 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
 import {
   type AdminOptions,
   type AdminServer,
@@ -59,6 +59,13 @@ const REPORT: StatusReport = {
 }
 
 const quiet = { debug() {}, info() {}, warn() {}, error() {} }
+
+/** Makes a folder that the test removes. */
+async function temporaryFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'admin-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  return folder
+}
 
 let server: AdminServer | undefined
 afterEach(async () => server?.close())
@@ -212,7 +219,7 @@ describe('refuses', () => {
     })
 
     test('but not where a token is required, which browsers keep for one name', async () => {
-      const file = join(await mkdtemp(join(tmpdir(), 'admin-')), 'token')
+      const file = join(await temporaryFolder(), 'token')
       const base = await start({}, { address: EVERY, token: await openTokenFile(file) })
       const token = (await readFile(file, 'utf8')).trim()
       const host = names('gatehouse.example')
@@ -266,7 +273,7 @@ describe('with a token', () => {
   })
 
   async function startWithToken(): Promise<{ readonly base: string; readonly file: string }> {
-    const file = join(await mkdtemp(join(tmpdir(), 'admin-')), 'token')
+    const file = join(await temporaryFolder(), 'token')
     return { file, base: await start({}, { token: await openTokenFile(file) }) }
   }
 
@@ -325,7 +332,7 @@ describe('with a token', () => {
     ['short', 'expected a token of at least 16 characters'],
     ['', 'expected a token of at least 16 characters'],
   ])('%j is none', async (text, reason) => {
-    const file = join(await mkdtemp(join(tmpdir(), 'admin-')), 'token')
+    const file = join(await temporaryFolder(), 'token')
     await writeFile(file, text)
     await expect(openTokenFile(file)).rejects.toThrow(reason)
   })
@@ -352,7 +359,7 @@ describe('a Unix socket', () => {
   })
 
   test('is listened on, also where a process that is gone left one', async () => {
-    const path = join(await mkdtemp(join(tmpdir(), 'admin-')), 'admin.sock')
+    const path = join(await temporaryFolder(), 'admin.sock')
     // A process that ends without closing leaves its socket behind.
     const script = `require('net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 'SIGKILL'))`
     spawnSync(process.execPath, ['-e', script])
@@ -370,7 +377,7 @@ describe('a Unix socket', () => {
   })
 
   test('that another process listens on is in use', async () => {
-    const path = join(await mkdtemp(join(tmpdir(), 'admin-')), 'admin.sock')
+    const path = join(await temporaryFolder(), 'admin.sock')
     server = await startAdminServer(options(path))
     await expect(startAdminServer(options(path))).rejects.toMatchObject({
       code: 'EADDRINUSE',

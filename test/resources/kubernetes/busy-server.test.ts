@@ -1,13 +1,13 @@
 // An API server that ends its watches, or that is busy (429) and says when to call again.
 
 import { once } from 'node:events'
-import { mkdtemp, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Watch } from '@kubernetes/client-node'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { JsonObject } from '../../../src/ir/json.js'
 import { ApplyRetries } from '../../../src/resources/kubernetes/apply-retries.js'
 import {
@@ -160,7 +160,9 @@ describe('the client', () => {
     }).listen(0, '127.0.0.1')
     await once(server, 'listening')
     const { port } = server.address() as AddressInfo
-    const file = join(await mkdtemp(join(tmpdir(), 'gatehouse-busy-')), 'kubeconfig')
+    const folder = await mkdtemp(join(tmpdir(), 'gatehouse-busy-'))
+    onTestFinished(() => rm(folder, { recursive: true }))
+    const file = join(folder, 'kubeconfig')
     await writeFile(file, kubeconfigOf(`http://127.0.0.1:${String(port)}`))
     vi.stubEnv('KUBECONFIG', file)
     const called = createKubernetesClient().call('GET', '/api/v1')
