@@ -26,6 +26,8 @@ interface Played {
   readonly sent: { request: string; response: string }
   /** Number of messages with parts of the body for the client. */
   readonly count: () => number
+  /** How the reply for the client ended. */
+  readonly ends: readonly ('body' | 'trailers')[]
   readonly end: () => void
 }
 
@@ -41,6 +43,7 @@ function play(changes: Partial<GuardDeps> = {}, call: WebhookPools['call'] = mas
   const sent = { request: '', response: '' }
   let status = 0
   let count = 0
+  const ends: ('body' | 'trailers')[] = []
   const send = (bytes: Uint8Array): void => {
     const { response } = fromBinary(ProcessingResponseSchema, bytes)
     if (response.case === 'immediateResponse') {
@@ -52,11 +55,13 @@ function play(changes: Partial<GuardDeps> = {}, call: WebhookPools['call'] = mas
       const own = set.find(({ header }) => header?.key === ':status')?.header?.rawValue
       status = own === undefined ? 200 : Number(Buffer.from(own).toString())
     }
+    if (response.case === 'responseTrailers') ends.push('trailers')
     if (response.case !== 'responseBody' && response.case !== 'requestBody') return
     const { mutation } = response.value.response?.bodyMutation ?? {}
     if (mutation?.case !== 'streamedResponse') return
     const body = Buffer.from(mutation.value.body).toString()
     if (response.case === 'responseBody') count += 1
+    if (response.case === 'responseBody' && mutation.value.endOfStream) ends.push('body')
     sent[response.case === 'requestBody' ? 'request' : 'response'] += body
   }
   const webhooks = [compileWebhook(webhook(1))]
@@ -69,7 +74,8 @@ function play(changes: Partial<GuardDeps> = {}, call: WebhookPools['call'] = mas
       ...changes,
     },
   )
-  return { processor, status: () => status, sent, count: () => count, end: () => signal.abort() }
+  const end = (): void => signal.abort()
+  return { processor, status: () => status, sent, count: () => count, ends, end }
 }
 
 const part = (text: string, endOfStream = true): { body: Buffer; endOfStream: boolean } => ({
@@ -176,6 +182,14 @@ describe.each([JSON_TYPE, EVENTS])('a reply of %s', (type) => {
     await processor.responseBody(part(WHOLE, false))
     await processor.responseTrailers()
     expect([sent.response, processor.isDone()]).toEqual([written(result('a **** €')), true])
+  })
+
+  test('with trailers that cannot be read is an error in front of the trailers', async () => {
+    const { processor, sent, ends } = await replying(type)
+    await processor.responseBody(part(written('{"jsonrpc"').trimEnd(), false))
+    await processor.responseTrailers()
+    expect(sent.response).toContain('cannot read the reply')
+    expect([ends, processor.isDone()]).toEqual([['trailers'], true])
   })
 
   test('is bounded', async () => {
