@@ -190,6 +190,7 @@ export function createEventReply(context: ListReplyContext): ListReply {
   const end = (bytes: Uint8Array, hasTrailers: boolean, refusal?: string): void => {
     send(bytes, !hasTrailers, refusal)
     state = 'over'
+    hold.release()
     if (hasTrailers) sendTrailers(stream.send, 'response')
   }
   const fail = (problem: string, hasTrailers = false): void => {

@@ -217,6 +217,15 @@ describe.each([JSON_TYPE, EVENTS])('%s', (type) => {
   })
 })
 
+test('an event that is cut off at the end of its stream is not held once it has left', async () => {
+  const heldBytes = createHeldBytes(1 << 23)
+  const { processor, body } = play(EVENTS, { deps: { heldBytes } })
+  await processor.responseBody(part(`data: ${list('a')}`, false))
+  expect(heldBytes.held()).toBeGreaterThan(0)
+  await processor.responseBody(part('', true))
+  expect([body(), heldBytes.held()]).toEqual([`data: ${list('a')}`, 0])
+})
+
 describe('what a caller does not get has one line in the decision log', () => {
   const expected = {
     ...{ message: 'list refusal', decision: 'deny', reason: 'unreadable_list' },
