@@ -146,18 +146,57 @@ describe('an event stream', () => {
           return masking(call)
         },
       )
-      let left = turns
-      const turn = (): void => {
-        if (left === 0) return end()
-        left -= 1
-        setImmediate(turn)
-      }
-      setImmediate(turn)
+      leavingAfter(turns, end)
       await processor.responseBody(part(whole))
       expect(asked).not.toContainEqual({ isLeft: true })
       const isWhole = sent.response.length > 0 && processor.isDone()
       states.add(isWhole ? 'whole' : asked.length > 0 ? 'left after the question' : 'left before')
       if (!isWhole) expect(sent.response.endsWith('\n\n')).toBe(false)
+    }
+    expect(states).toEqual(new Set(['left before', 'left after the question', 'whole']))
+  })
+})
+
+/** Leaves after so many turns of the event loop. */
+function leavingAfter(turns: number, leave: () => void): void {
+  let left = turns
+  const turn = (): void => {
+    if (left === 0) return leave()
+    left -= 1
+    setImmediate(turn)
+  }
+  setImmediate(turn)
+}
+
+describe.each(['request', 'reply'] as const)('a whole %s', (what) => {
+  test('whose client leaves in any turn is not sent on', async () => {
+    const text = 'secret '.repeat(150_000)
+    const states = new Set<string>()
+    for (let turns = 1; !states.has('whole'); turns += 1) {
+      const heldBytes = createHeldBytes(1 << 24)
+      const asked: { isLeft: boolean }[] = []
+      const changes = { heldBytes, maxBodyBytes: 1 << 22 }
+      const call: WebhookPools['call'] = async (one) => {
+        if (one.body.length > text.length) asked.push({ isLeft: one.signal.aborted })
+        return masking(one)
+      }
+      const isRequest = what === 'request'
+      const played = isRequest ? play(changes, call) : await replying(JSON_TYPE, changes, call)
+      const { processor, sent, end } = played
+      if (isRequest) await requestHeaders(processor)
+      let sentByThen: string | undefined
+      leavingAfter(turns, () => {
+        end()
+        sentByThen = sent[isRequest ? 'request' : 'response']
+      })
+      if (isRequest) await processor.requestBody(part(CALL.replace('{}', JSON.stringify({ text }))))
+      else await processor.responseBody(part(result(text)))
+      const body = isRequest ? sent.request : sent.response
+      const isWhole = body.includes('****') && body.endsWith('}')
+      if (!isWhole) expect(body === sentByThen).toBe(true)
+      states.add(isWhole ? 'whole' : asked.length > 0 ? 'left after the question' : 'left before')
+      expect(asked).not.toContainEqual({ isLeft: true })
+      if (!isWhole) expect(heldBytes.held()).toBe(0)
     }
     expect(states).toEqual(new Set(['left before', 'left after the question', 'whole']))
   })
