@@ -71,7 +71,9 @@ export function createWellKnownProcessor(
   /** Builds the answer when the body has arrived. */
   let continued: Continued | undefined
   const withBody = async (body: Uint8Array): Promise<void> => {
-    if (continued !== undefined) answer(await continued(body, stream.signal, deps))
+    const reply = await continued?.(body, stream.signal, deps)
+    // Nobody gets it any more, and it must not have a line in the log.
+    if (reply !== undefined && !stream.signal.aborted) answer(reply)
   }
   const late = (): void => {
     isLate = true
