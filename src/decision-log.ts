@@ -25,7 +25,7 @@ export interface DecisionChoice {
   readonly oneAllowedOf: number
 }
 
-/** Writes lines about requests. */
+/** Writes lines about requests. Never throws. */
 export interface DecisionLog {
   /** Names of claims that lines may show besides sub, iss and client_id. */
   readonly claims: readonly string[]
@@ -50,19 +50,30 @@ export function createDecisionLog({ write, now, choice, claims }: DecisionLogOpt
     claims,
     refused(key, message, fields) {
       if (!choice.refusals) return
-      const leftOut = limit.take([message, ...Object.values(key)].join(' '), (rest, isShared) =>
-        write(LEFT_OUT, { ...(!isShared && { of: message, ...present(key) }), leftOut: rest }),
-      )
-      if (leftOut !== undefined) write(message, { ...fields(), leftOut })
+      tried(() => {
+        const leftOut = limit.take([message, ...Object.values(key)].join(' '), (rest, isShared) =>
+          write(LEFT_OUT, { ...(!isShared && { of: message, ...present(key) }), leftOut: rest }),
+        )
+        if (leftOut !== undefined) write(message, { ...fields(), leftOut })
+      })
     },
     allowed(message, fields) {
       if (choice.oneAllowedOf === 0) return
       untold += 1
       if (untold < choice.oneAllowedOf) return
       untold = 0
-      write(message, fields())
+      tried(() => write(message, fields()))
     },
     flush: () => limit.flush(),
+  }
+}
+
+/** A line that cannot be written must change no answer, nor end the process, as it would from a timer. */
+function tried(writeLine: () => void): void {
+  try {
+    writeLine()
+  } catch {
+    // Nothing is reported, as the logger itself may have failed.
   }
 }
 

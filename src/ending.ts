@@ -13,12 +13,22 @@ export class OwnEnding implements Ending {
   aborted = false
   private listeners: (() => void)[] | undefined
 
-  /** Calls the listeners in the order in which they were added; a second call does nothing. */
+  /**
+   * Calls the listeners in the order in which they were added; a second call does nothing. Throws the first error of a
+   * listener after all were called: others give back what they hold.
+   */
   abort(): void {
     const { listeners = [] } = this
     this.aborted = true
     this.listeners = undefined
-    for (const listener of listeners) listener()
+    const errors: unknown[] = []
+    for (const listener of listeners)
+      try {
+        listener()
+      } catch (error) {
+        errors.push(error)
+      }
+    if (errors.length > 0) throw errors[0]
   }
 
   /** Adds a listener; one that is added after the end is never called. */

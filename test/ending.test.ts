@@ -34,3 +34,14 @@ test('as an AbortSignal it aborts with it, also where it has ended already', () 
   ending.abort()
   expect([signal.aborted, abortSignalOf(ending).aborted]).toEqual([true, true])
 })
+
+test('a listener that throws keeps no other from being called', () => {
+  const ending = new OwnEnding()
+  const called: string[] = []
+  ending.addEventListener('abort', () => {
+    throw new Error('a bug')
+  })
+  ending.addEventListener('abort', () => called.push('second'))
+  expect(() => ending.abort()).toThrow('a bug')
+  expect([ending.aborted, called]).toEqual([true, ['second']])
+})

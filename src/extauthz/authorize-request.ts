@@ -78,7 +78,7 @@ function authorizeNow(
   call: CheckCall,
 ): Decision | Promise<Decision> {
   if (!entry.readsMcp) return conclude(context, entry, caller, judgeOnce(context, entry, caller))
-  const read = readMessages(context.bodies, caller.request)
+  const read = readMessages(context.bodies, caller.request, () => isOver(context, call))
   if (!(read instanceof Promise)) return judgeMessages(context, entry, caller, read)
   return read.then((late) => {
     if (isOver(context, call)) return refuseUnchecked('deadline')
@@ -96,6 +96,7 @@ function judgeMessages(
 ): Decision {
   if (read === 'not sent') return refuseUnread('body-not-sent')
   if (read === 'busy') return refuseUnread('too-many-bodies')
+  if (read === 'unawaited') return refuseUnchecked('deadline')
   context.recordStep?.({
     step: 'messages',
     calls: read.ok ? read.value.calls.map(tracedCall) : [],

@@ -33,7 +33,10 @@ import { failureOf, refusedStream } from './stream/stream-refusal.js'
 import type { SharedLimits } from './stream/tally.js'
 import type { GuardDeps } from './webhook/ask-webhooks.js'
 import { createBudgetLog } from './webhook/refusal-log.js'
-import { createWellKnownProcessor, type WellKnownDeps } from './well-known/well-known-processor.js'
+import {
+  createWellKnownProcessor,
+  type WellKnownProcessorDeps,
+} from './well-known/well-known-processor.js'
 
 /** What the ExternalProcessor service is created with. */
 export interface ProcessServiceDeps {
@@ -83,6 +86,7 @@ export function createProcessService(deps: ProcessServiceDeps): GrpcService {
   const parts: ProcessorDeps = {
     ...{ ...deps, slots, now, relay },
     decisions: deps.guardrails.decisions,
+    bodyTimeoutMs: deps.guardrails.bodyTimeoutMs,
   }
 
   const processAs = (call: StreamCall, named: NamedStream): StreamListener => {
@@ -190,7 +194,7 @@ function entryOf(
   return keys.length === 1 && key !== undefined ? table.get(key, gateway) : undefined
 }
 
-type ProcessorDeps = ProcessServiceDeps & WellKnownDeps
+type ProcessorDeps = ProcessServiceDeps & WellKnownProcessorDeps
 
 function createProcessor(
   entry: CompiledProcEntry,

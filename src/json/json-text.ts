@@ -2,7 +2,7 @@
 // into the text itself, so everything else stays the same, byte for byte.
 
 import { err, ok, type Result } from '../result.js'
-import { joinTexts, nextTurn, type Pace, type Work } from '../turns.js'
+import { joinTexts, type Pace, type Work } from '../turns.js'
 import { decodeUtf8, decodeUtf8InTurns } from '../utf8.js'
 import type { JsonNode, JsonProblem, Span } from './json-node.js'
 import { JsonReader, Malformed, MAX_VALUES } from './json-reader.js'
@@ -30,23 +30,7 @@ export function readJsonText(text: string): Result<JsonText, JsonProblem> {
 /** Work done without a pause, in characters: about a millisecond. */
 export const SLICE = 128 * 1024
 
-/** Reads a text in slices, with a pause between them. */
-export async function readJsonTextInSlices(
-  text: string,
-  pause = nextTurn,
-): Promise<Result<JsonText, JsonProblem>> {
-  return inSlices(readJsonTextInTurns(text), pause)
-}
-
-async function inSlices<T>(work: Work<T>, pause: () => Promise<void>): Promise<T> {
-  for (;;) {
-    const step = work.next()
-    if (step.done === true) return step.value
-    await pause()
-  }
-}
-
-/** Reads the same in slices, as part of other Work. */
+/** Reads bytes as cooperative work. */
 export function* readJsonInTurns(
   bytes: Uint8Array,
   maxValues = MAX_VALUES,

@@ -116,6 +116,8 @@ export class WebhookCall implements CallHandler {
   private end(): void {
     if (this.state !== 'calling') return
     this.state = 'ended'
+    // The connection is another call's from here on, even if this one still unpacks its answer.
+    this.abort = undefined
     this.line.leave()
   }
 

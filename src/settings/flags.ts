@@ -194,7 +194,7 @@ export const FLAGS = {
     value: 'D',
     commands: SERVERS,
     meaning:
-      'how long a body that is guarded, or that rules read, may take to come; then it is answered 408',
+      'how long a body that is guarded, that rules read, or of a registration or login may take to come; then it is answered 408',
   }),
   rememberedTokens: oneOr(readInteger(0, 10_000_000), '40000', {
     value: 'N',

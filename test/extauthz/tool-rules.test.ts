@@ -204,17 +204,39 @@ describe('a large body', () => {
     expect((await check(LARGE, { ...FREE_CALL, deadline: NOW * 1000 })).status).toBe(503)
   })
 
+  test('is read no further once its client has left, and keeps no place in the line', async () => {
+    const { check } = checker([entry({ authorization })])
+    const alone = await countTurns(() => check(LARGE))
+    let hasLeft = false
+    const leaving = { ...FREE_CALL, isCancelled: () => hasLeft }
+    const left = Array.from({ length: 67 }, () => check(LARGE, leaving))
+    hasLeft = true
+    const { result, turns } = await countTurns(() => check(LARGE))
+    expect(result.status).toBe(403)
+    expect(turns).toBeLessThan(3 * alone.turns)
+    expect(new Set((await Promise.all(left)).map(({ status }) => status))).toEqual(new Set([503]))
+  })
+
   test('for rules that cost much waits for a turn again once it is read', async () => {
     const { check, observed } = checker([entry({ authorization: rules({ deny: [COSTLY] }) })])
     expect(
       (await check(post(call('x', { list: Array.from({ length: 60 }, () => 1) })))).status,
     ).toBe(200)
-    // It is asked after the turn before the reading, after the reading, and after the turn behind it.
     let asked = 0
-    const cancelledLast = { ...FREE_CALL, isCancelled: () => (asked += 1) === 3 }
-    expect((await check(LARGE, cancelledLast)).status).toBe(503)
-    expect(observed.decisions.map(({ reason }) => reason)).toEqual(['allowed', 'deadline'])
-    expect((await check(LARGE)).status).toBe(200)
+    const leavingAt = (last: number) => ({
+      ...FREE_CALL,
+      isCancelled: () => (asked += 1) === last,
+    })
+    expect((await check(LARGE, leavingAt(Infinity))).status).toBe(200)
+    // It is asked at each step of the reading and, at last, after the turn behind it.
+    const last = asked
+    asked = 0
+    expect((await check(LARGE, leavingAt(last))).status).toBe(503)
+    expect(observed.decisions.map(({ reason }) => reason)).toEqual([
+      'allowed',
+      'allowed',
+      'deadline',
+    ])
   })
 
   test('that is broken at its end is 400', async () => {

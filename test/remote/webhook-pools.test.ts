@@ -8,7 +8,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { CONNECTION_MS, type PooledCall } from '../../src/remote/webhook-call.js'
-import { MOST_WAITING } from '../../src/remote/webhook-line.js'
+import { createLine, MOST_WAITING } from '../../src/remote/webhook-line.js'
 import type { WebhookPools } from '../../src/remote/webhook-pools.js'
 import { eventually } from '../../testing/eventually.js'
 import { plainPools } from '../extproc/support/guards.js'
@@ -147,6 +147,26 @@ test('an answer in gzip is read, and one that grows beyond the limit is none', a
     waiting.at(-1)?.writeHead(200, { 'content-encoding': 'gzip' }).end(body)
     expect((await only).ok).toBe(ok)
   }
+})
+
+test('a caller that gives up while its answer is unpacked leaves the connection to the next call', async () => {
+  const leaving = new AbortController()
+  const line = createLine(1)
+  // The next call has the connection from this moment on, and the caller before it is still unpacking.
+  const leave = (): void => {
+    line.leave()
+    leaving.abort()
+  }
+  const packed = plainPools(undefined, { open: () => ({ ...line, leave }) })
+  const first = packed.call(call({ maxConnections: 1, signal: leaving.signal }))
+  const second = packed.call(call({ maxConnections: 1 }))
+  await arrived(1)
+  waiting[0]?.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('x'))
+  expect(await first).toEqual({ ok: false, error: { type: 'aborted' } })
+  await arrived(2)
+  waiting[1]?.end()
+  expect([(await second).ok, connections]).toEqual([true, 1])
+  await packed.close()
 })
 
 test('a redirect is not followed, and is no answer', async () => {

@@ -183,21 +183,26 @@ export function createEventReply(context: ListReplyContext): ListReply {
     if (state === 'start') sendHeaders(stream.send, 'response', { remove: LENGTHS })
     state = 'open'
   }
-  const send = (bytes: Uint8Array, isLast: boolean, refusal?: string): void => {
+  const send = (bytes: Uint8Array, isLast = false, refusal?: string): void => {
     open()
-    if (isLast) state = 'over'
     sendBody(stream.send, 'response', bytes, isLast, refusal)
+  }
+  const end = (bytes: Uint8Array, hasTrailers: boolean, refusal?: string): void => {
+    send(bytes, !hasTrailers, refusal)
+    state = 'over'
+    hold.release()
+    if (hasTrailers) sendTrailers(stream.send, 'response')
   }
   const fail = (problem: string, hasTrailers = false): void => {
     hold.release()
     const wasOpen = state === 'open'
-    if (wasOpen) send(Buffer.from(`data: ${unreadableBody(caller)}\n\n`), true, DETAILS)
+    if (wasOpen) end(Buffer.from(`data: ${unreadableBody(caller)}\n\n`), hasTrailers, DETAILS)
     else own.send(withRequestId(badGateway(caller), context.asking), context.headers, hasTrailers)
     state = 'over'
     context.onWithheld({ ...(wasOpen ? {} : { status: BAD_GATEWAY }), reason: DETAILS, problem })
   }
   const take = async (part: BodyPart): Promise<void> => {
-    const toSend = (bytes: Uint8Array): void => send(bytes, false)
+    const toSend = (bytes: Uint8Array): void => send(bytes)
     const areRead = await filterEvents(events.push(part.body), caller, pace, toSend)
     if (stream.signal.aborted) return
     if (!areRead) return fail(UNREADABLE_EVENT)
@@ -211,9 +216,7 @@ export function createEventReply(context: ListReplyContext): ListReply {
     const filtered = last === undefined ? NO_EVENT : await filterEvent(last, caller, pace)
     if (stream.signal.aborted) return
     if (filtered === undefined) return fail(UNREADABLE_EVENT, hasTrailers)
-    send(filtered.bytes, !hasTrailers)
-    state = 'over'
-    if (hasTrailers) sendTrailers(stream.send, 'response')
+    end(filtered.bytes, hasTrailers)
   }
   // The stream of a GET answers no request, and its first event may take long: its headers leave at once.
   if (caller.asked === 'all') open()

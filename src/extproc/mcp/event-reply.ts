@@ -42,7 +42,8 @@ export function createMcpEventReply(
   const hold = deps.heldBytes.open()
   signal.addEventListener('abort', () => hold.release())
   let isOver = false
-  const finish = (text: string, hasTrailers = false, refusal?: string): void => {
+  let hasTrailers = false
+  const finish = (text: string, refusal?: string): void => {
     isOver = true
     hold.release()
     sendText(stream.send, 'response', text, !hasTrailers, refusal)
@@ -53,7 +54,7 @@ export function createMcpEventReply(
     const attributes = exchange.attributes()
     const reason = reasonOf(problem, by)
     logRefusal(deps, { guard, phase: 'response', attributes }, { reason, problem, subject })
-    finish(lastEvents(exchange, problem, by), false, reason)
+    finish(lastEvents(exchange, problem, by), reason)
   }
   const read = async (bytes: Uint8Array, isLast: boolean): Promise<void> => {
     if (!hold.become((reader.held + bytes.length) * HELD_FOR_EACH)) return fail({ problem: BUSY })
@@ -80,8 +81,9 @@ export function createMcpEventReply(
     },
     trailers: async () => {
       if (isOver) return
+      hasTrailers = true
       await read(NOTHING, true)
-      if (!isOver && !signal.aborted) finish('', true)
+      if (!isOver && !signal.aborted) finish('')
     },
     isDone: () => isOver,
   }

@@ -144,7 +144,12 @@ class Running implements ProcessStream, StreamListener {
 
   private end(finish: () => void): void {
     if (this.ended.aborted) return
-    this.ended.abort()
+    try {
+      this.ended.abort()
+    } catch (error) {
+      // A bug in a part that ends must not keep the call open.
+      this.deps.onError(error)
+    }
     finish()
     this.deps.onEnd()
   }

@@ -83,7 +83,16 @@ class ScheduledWindows implements Windows {
     this.schedules.clear()
   }
 
+  /** A bug ends the reply: thrown in a timer, it would end the process. */
   private lookAt(channel: HeldChannel): void {
+    try {
+      this.follow(channel)
+    } catch (error) {
+      this.events.failed(error)
+    }
+  }
+
+  private follow(channel: HeldChannel): void {
     const schedule = this.schedules.get(channel) ?? { isLate: false, isAsked: false }
     if (this.isClosed || schedule.isAsked) return
     const due = channel.text.due()
@@ -103,24 +112,27 @@ class ScheduledWindows implements Windows {
   }
 
   private async ask(channel: HeldChannel, schedule: Schedule): Promise<void> {
-    const content = channel.text.take()
-    if (content === undefined) return
-    stopClocks(schedule)
-    Object.assign(schedule, { isLate: false, isAsked: true })
-    schedule.pause = setTimeout(() => {
-      schedule.pause = undefined
-      this.lookAt(channel)
-    }, this.webhooks.minIntervalMs)
-    const { kind, role, isJson = false } = channel.speaker
     try {
+      const content = channel.text.take()
+      if (content === undefined) return
+      stopClocks(schedule)
+      Object.assign(schedule, { isLate: false, isAsked: true })
+      schedule.pause = setTimeout(() => {
+        schedule.pause = undefined
+        this.lookAt(channel)
+      }, this.webhooks.minIntervalMs)
+      const { kind, role, isJson = false } = channel.speaker
       const decision = await this.webhooks.ask({ kind, role, content, isJson, isWritable: true })
       if (this.isClosed) return
       if (decision.type !== 'pass') return this.events.ended(decision)
       const { contents, needed } = decision
       const slices = channel.answered({ content: contents[0] ?? content, needed })
-      while (slices.next().done !== true) await nextTurn()
+      while (slices.next().done !== true) {
+        await nextTurn()
+        if (this.isClosed) return
+      }
       schedule.isAsked = false
-      if (!this.isClosed) this.goOn(channel, schedule)
+      this.goOn(channel, schedule)
     } catch (error) {
       this.events.failed(error)
     }

@@ -1,5 +1,6 @@
 // Parses the body of a webhook's answer strictly: it must be exactly one of the three verdicts (decisions 15 and 16).
 
+import type { Ending } from '../../ending.js'
 import type { Phase } from '../../ir/proc-entry.js'
 import type { JsonNode, JsonProblem } from '../../json/json-node.js'
 import { MAX_VALUES } from '../../json/json-reader.js'
@@ -7,7 +8,7 @@ import {
   type JsonText,
   readJson,
   readJsonInTurns,
-  readJsonTextInSlices,
+  readJsonTextInTurns,
 } from '../../json/json-text.js'
 import type { JsonObjectNode } from '../../json/members.js'
 import { err, ok, type Result } from '../../result.js'
@@ -44,17 +45,20 @@ export type Verdict =
   | ({ readonly type: 'modify'; readonly contents: readonly string[] } & Passing)
   | ({ readonly type: 'reject'; readonly status: number; readonly text: string } & Explained)
 
-/** parts: the body of the answer. The error is a sentence without any text of the answer. */
+/** parts: the body of the answer. signal: ends the reading. The error is a sentence without any text of the answer. */
 export async function readVerdict(
   parts: readonly Uint8Array[],
   phase: Phase,
   shown: readonly Shown[],
+  signal?: Ending,
 ): Promise<Result<Verdict, string>> {
   const [first] = parts
   const isShort = parts.length === 1 && first !== undefined && first.length <= SHORT
   // An answer with two members of one name is rejected, because readers may pick either.
-  const read = isShort ? readJson(first) : await inTurns(readParts(parts, mostValues(shown)))
-  if (read === undefined) return err('nobody waits for the answer any more')
+  const read = isShort
+    ? readJson(first)
+    : await inTurns(readParts(parts, mostValues(shown)), signal)
+  if (read === undefined) return UNAWAITED
   if (!read.ok) return err(`the answer cannot be read: ${read.error}`)
   const { root } = read.value
   if (root.type !== 'object') return err('the answer is not a JSON object')
@@ -74,11 +78,13 @@ export async function readVerdict(
   }
   if (body?.type !== 'object' || status !== undefined)
     return err('the action is neither allow, modify nor reject')
-  const contents = await readModify(body, phase, shown)
+  const contents = await readModify(body, phase, shown, signal)
   return contents.ok
     ? ok({ type: 'modify', contents: contents.value, ...passing.value, ...explained })
     : contents
 }
+
+const UNAWAITED = err('nobody waits for the answer any more')
 
 function* readParts(
   parts: readonly Uint8Array[],
@@ -119,6 +125,7 @@ async function readModify(
   body: JsonObjectNode,
   phase: Phase,
   shown: readonly Shown[],
+  signal: Ending | undefined,
 ): Promise<Result<readonly string[], string>> {
   const [messages, choices] = ['messages', 'choices'].map((name) => body.members.get(name))
   const [own, other] = phase === 'request' ? [messages, choices] : [choices, messages]
@@ -130,8 +137,9 @@ async function readModify(
   const pace = new Pace()
   for (const [index, entry] of shown.entries()) {
     if (pace.isDue(unitsOf(entry.content.length))) await nextTurn()
+    if (signal?.aborted === true) return UNAWAITED
     const item = own.items[index]
-    const content = await readContent(phase === 'request' ? item : messageOf(item), entry)
+    const content = await readContent(phase === 'request' ? item : messageOf(item), entry, signal)
     if (!content.ok) return content
     contents.push(content.value)
   }
@@ -144,6 +152,7 @@ const messageOf = (choice: JsonNode | undefined): JsonNode | undefined =>
 async function readContent(
   message: JsonNode | undefined,
   entry: Shown,
+  signal: Ending | undefined,
 ): Promise<Result<string, string>> {
   if (message?.type !== 'object') return err('a modify has an entry that is no message')
   const [role, content] = ['role', 'content'].map((name) => message.members.get(name))
@@ -154,7 +163,8 @@ async function readContent(
   if (text === entry.content) return ok(text)
   if (!entry.isWritable)
     return err('a modify changes what cannot be changed: a message without text, or an id')
-  if (entry.isJson && !(await readJsonTextInSlices(text)).ok)
-    return err('a modify of a tool call is not JSON')
-  return ok(text)
+  if (!entry.isJson) return ok(text)
+  const json = await inTurns(readJsonTextInTurns(text), signal)
+  if (json === undefined) return UNAWAITED
+  return json.ok ? ok(text) : err('a modify of a tool call is not JSON')
 }

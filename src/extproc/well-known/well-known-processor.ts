@@ -40,16 +40,24 @@ export interface WellKnownDeps extends RegistrationDeps {
   readonly traceparent?: string | undefined
 }
 
+/** What the processor of these paths is created with. */
+export interface WellKnownProcessorDeps extends WellKnownDeps {
+  /** --body-timeout: milliseconds for the whole body of a request. */
+  readonly bodyTimeoutMs: number
+}
+
 type State = 'start' | 'awaiting-body' | 'answering' | 'answered'
 
 /** clientAddress: as sent by Envoy; "": not sent. */
 export function createWellKnownProcessor(
   entry: WellKnownEntry,
   stream: ProcessorStream,
-  deps: WellKnownDeps,
+  deps: WellKnownProcessorDeps,
   clientAddress: string,
 ): Processor {
   let state: State = 'start'
+  let stopClock = (): void => undefined
+  let isLate = false
 
   const enter = (expected: State, next: State, phase: string): void => {
     if (state !== expected) throw new UnexpectedMessage(`${phase} when ${state}`)
@@ -58,20 +66,18 @@ export function createWellKnownProcessor(
   let head: HeadersPart | undefined
   const answer = (reply: Reply): void => {
     state = 'answered'
-    stream.send(immediateResponse(withRequestId(reply, head?.headers)))
-    try {
-      if (deps.decisions && head) logAnswer(deps.decisions, entry, head, reply, deps.traceparent)
-    } catch {
-      // The answer has been sent; bookkeeping must not end the stream with an error.
-    }
+    sendAnswer(reply, head, { entry, stream, deps })
   }
   /** Builds the answer when the body has arrived. */
   let continued: Continued | undefined
   const withBody = async (body: Uint8Array): Promise<void> => {
-    if (continued !== undefined) answer(await continued(body, stream.signal, deps))
+    const reply = await continued?.(body, stream.signal, deps)
+    // Nobody gets it any more, and it must not have a line in the log.
+    if (reply !== undefined && !stream.signal.aborted) answer(reply)
   }
-  const refuse = (phase: string) => (): never => {
-    throw new UnexpectedMessage(`${phase} when ${state}`)
+  const late = (): void => {
+    isLate = true
+    answer(TOO_SLOW)
   }
 
   const requestHeaders = (message: HeadersPart, { config }: FirstMessage): Promise<void> | void => {
@@ -81,14 +87,16 @@ export function createWellKnownProcessor(
     if (typeof next !== 'function') return answer(next)
     continued = next
     if (message.endOfStream) return withBody(new Uint8Array())
-    // Only a buffered body holds the headers back; in any other mode they would pass.
-    if (config !== undefined && config.requestBodyMode !== BUFFERED)
-      throw new UnexpectedMessage('request headers of a body that is not buffered')
+    expectBuffered(config)
     state = 'awaiting-body'
+    stopClock = afterTime(deps.bodyTimeoutMs, stream.signal, late)
     stream.send(AWAIT_BODY)
   }
 
-  const requestBody = (message: BodyPart): Promise<void> => {
+  const requestBody = (message: BodyPart): Promise<void> | void => {
+    // Envoy sent it before it had the answer.
+    if (isLate) return
+    stopClock()
     enter('awaiting-body', 'answering', 'request body')
     return withBody(message.body)
   }
@@ -96,13 +104,69 @@ export function createWellKnownProcessor(
   return {
     requestHeaders,
     requestBody,
+    ...unexpectedParts(() => state),
+    isDone: () => state === 'answered',
+  }
+}
+
+/** Only a buffered body holds the headers back; in any other mode they would pass. */
+function expectBuffered(config: FirstMessage['config']): void {
+  if (config !== undefined && config.requestBodyMode !== BUFFERED)
+    throw new UnexpectedMessage('request headers of a body that is not buffered')
+}
+
+/** The parts that are never asked for. */
+function unexpectedParts(
+  state: () => State,
+): Omit<Processor, 'requestHeaders' | 'requestBody' | 'isDone'> {
+  const refuse = (phase: string) => (): never => {
+    throw new UnexpectedMessage(`${phase} when ${state()}`)
+  }
+  return {
     requestTrailers: refuse('request trailers'),
     responseHeaders: refuse('response headers'),
     responseBody: refuse('response body'),
     responseTrailers: refuse('response trailers'),
-    isDone: () => state === 'answered',
   }
 }
+
+/** The exchange that is answered. */
+interface Answered {
+  readonly entry: WellKnownEntry
+  readonly stream: ProcessorStream
+  readonly deps: WellKnownDeps
+}
+
+/** head: that of the request. */
+function sendAnswer(
+  reply: Reply,
+  head: HeadersPart | undefined,
+  { entry, stream, deps }: Answered,
+): void {
+  stream.send(immediateResponse(withRequestId(reply, head?.headers)))
+  try {
+    if (deps.decisions && head) logAnswer(deps.decisions, entry, head, reply, deps.traceparent)
+  } catch {
+    // The answer has been sent; bookkeeping must not end the stream with an error.
+  }
+}
+
+/**
+ * Calls back when the time of a body is over, unless the returned function is called, or the stream ends, before. Without
+ * an end a client could keep the stream open, and the end of Gatehouse waiting, for as long as it likes.
+ */
+function afterTime(ms: number, ending: Ending, onOver: () => void): () => void {
+  const timer = setTimeout(onOver, ms)
+  const stop = (): void => clearTimeout(timer)
+  ending.addEventListener('abort', stop)
+  return stop
+}
+
+const TOO_SLOW = errorReply(
+  408,
+  ['invalid_request', 'the body did not arrive in time'],
+  'gatehouse_body-timeout',
+)
 
 /** What an answer depends on in addition to the request. */
 interface Answering {

@@ -1,10 +1,10 @@
 // Lists whose rules cost much: their items take turns, whoever asked for them.
 
-import { expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { lazyValue } from '../../../src/cel/attributes.js'
 import { CostlyExpressions } from '../../../src/cel/costly-expressions.js'
 import { OwnEnding } from '../../../src/ending.js'
-import { filterMessage } from '../../../src/extproc/lists/filter-list.js'
+import { filterMessage, type ListCaller } from '../../../src/extproc/lists/filter-list.js'
 import { compileRules } from '../../../src/rules/compile-rules.js'
 import { rulesOfLists } from '../../../src/rules/listed.js'
 import { atOnce } from '../../../src/turns.js'
@@ -14,12 +14,14 @@ const groups = [...Array(400).keys()].map((index) => `group-${String(index)}`)
 const tools = [...Array(5).keys()].map((index) => ({ name: `tool-${String(index)}` }))
 const LIST = JSON.stringify({ jsonrpc: '2.0', id: 1, result: { tools } })
 
-test('of many lists at once, few items are judged in a turn', async () => {
+let judged: number
+let caller: ListCaller & { readonly ending: OwnEnding }
+
+beforeEach(async () => {
   const source = 'jwt.groups.all(a, jwt.groups.all(b, a + b + mcp.tool.name != ""))'
   const rules = atOnce(compileRules({ allow: [], deny: [], require: [source] }))
   if (rules === undefined) throw new Error('no rules')
   const compiled = rulesOfLists(rules)
-  let judged = 0
   const require = compiled.require.map((rule): typeof rule => ({
     ...rule,
     evaluate: (...given) => {
@@ -27,8 +29,8 @@ test('of many lists at once, few items are judged in a turn', async () => {
       return rule.evaluate(...given)
     },
   }))
-  const caller = {
-    asked: 'all' as const,
+  caller = {
+    asked: 'all',
     attributes: { jwt: lazyValue({ groups }, JSON.stringify({ groups })) },
     rules: { ...compiled, require },
     costly: new CostlyExpressions(),
@@ -36,9 +38,21 @@ test('of many lists at once, few items are judged in a turn', async () => {
   }
   await filterMessage(LIST, caller)
   judged = 0
+})
+
+test('of many lists at once, few items are judged in a turn', async () => {
   const all = Promise.all(Array.from({ length: 40 }, () => filterMessage(LIST, caller)))
   while (judged === 0) await new Promise(setImmediate)
   expect(judged).toBeLessThan(20)
   for (const filtered of await all) expect(filtered).toMatchObject({ ok: true })
   expect(judged).toBe(200)
+})
+
+test('lists whose client leaves are judged no further', async () => {
+  const all = Promise.all(Array.from({ length: 40 }, () => filterMessage(LIST, caller)))
+  while (judged === 0) await new Promise(setImmediate)
+  caller.ending.abort()
+  const before = judged
+  await all
+  expect(judged).toBe(before)
 })

@@ -29,6 +29,8 @@ interface Played {
   readonly body: () => string
   /** Number of messages with parts of the body. */
   readonly count: () => number
+  /** How the reply ended. */
+  readonly ends: readonly ('body' | 'trailers')[]
   readonly end: () => void
   /** The only line of the decision log. */
   readonly lineOf: () => object
@@ -85,6 +87,7 @@ function play(
   let status = 0
   let body = ''
   let count = 0
+  const ends: ('body' | 'trailers')[] = []
   const send = (bytes: Uint8Array): void => {
     const { response } = fromBinary(ProcessingResponseSchema, bytes)
     if (response.case === 'responseHeaders') {
@@ -92,10 +95,13 @@ function play(
       const own = set.find(({ header }) => header?.key === ':status')?.header?.rawValue
       status = own === undefined ? 200 : Number(Buffer.from(own).toString())
     }
+    if (response.case === 'responseTrailers') ends.push('trailers')
     if (response.case !== 'responseBody') return
     count += 1
     const { mutation } = response.value.response?.bodyMutation ?? {}
-    if (mutation?.case === 'streamedResponse') body += Buffer.from(mutation.value.body).toString()
+    if (mutation?.case !== 'streamedResponse') return
+    body += Buffer.from(mutation.value.body).toString()
+    if (mutation.value.endOfStream) ends.push('body')
   }
   const processor = createListsProcessor(
     { type: 'lists', route: 'default/mcp', policy: POLICY, rules: rulesOfLists(rules) },
@@ -126,7 +132,15 @@ function play(
     return lines[0] ?? {}
   }
   const end = (): void => signal.abort()
-  return { processor, status: () => status, body: () => body, count: () => count, end, lineOf }
+  return {
+    processor,
+    status: () => status,
+    body: () => body,
+    count: () => count,
+    ends,
+    end,
+    lineOf,
+  }
 }
 
 const JSON_TYPE = 'application/json'
@@ -161,6 +175,16 @@ describe.each([JSON_TYPE, EVENTS])('%s', (type) => {
     expect([body(), processor.isDone()]).toEqual([written(list('a')), true])
   })
 
+  test('that cannot be read, with trailers, is an error in front of the trailers', async () => {
+    const { processor, body, ends } = play(type)
+    await processor.responseBody(
+      part(type === EVENTS ? `${written(list('a'))}data: x` : 'x', false),
+    )
+    await processor.responseTrailers()
+    expect(body()).toContain('could not be read')
+    expect([ends, processor.isDone()]).toEqual([['trailers'], true])
+  })
+
   test('ends while it is read: nothing is sent any more', async () => {
     const { processor, status, body, end } = play(type)
     const work = processor.responseBody(part(LARGE, true))
@@ -191,6 +215,15 @@ describe.each([JSON_TYPE, EVENTS])('%s', (type) => {
     end()
     expect(heldBytes.held()).toBe(0)
   })
+})
+
+test('an event that is cut off at the end of its stream is not held once it has left', async () => {
+  const heldBytes = createHeldBytes(1 << 23)
+  const { processor, body } = play(EVENTS, { deps: { heldBytes } })
+  await processor.responseBody(part(`data: ${list('a')}`, false))
+  expect(heldBytes.held()).toBeGreaterThan(0)
+  await processor.responseBody(part('', true))
+  expect([body(), heldBytes.held()]).toEqual([`data: ${list('a')}`, 0])
 })
 
 describe('what a caller does not get has one line in the decision log', () => {

@@ -26,6 +26,8 @@ interface Played {
   readonly sent: { request: string; response: string }
   /** Number of messages with parts of the body for the client. */
   readonly count: () => number
+  /** How the reply for the client ended. */
+  readonly ends: readonly ('body' | 'trailers')[]
   readonly end: () => void
 }
 
@@ -41,6 +43,7 @@ function play(changes: Partial<GuardDeps> = {}, call: WebhookPools['call'] = mas
   const sent = { request: '', response: '' }
   let status = 0
   let count = 0
+  const ends: ('body' | 'trailers')[] = []
   const send = (bytes: Uint8Array): void => {
     const { response } = fromBinary(ProcessingResponseSchema, bytes)
     if (response.case === 'immediateResponse') {
@@ -52,11 +55,13 @@ function play(changes: Partial<GuardDeps> = {}, call: WebhookPools['call'] = mas
       const own = set.find(({ header }) => header?.key === ':status')?.header?.rawValue
       status = own === undefined ? 200 : Number(Buffer.from(own).toString())
     }
+    if (response.case === 'responseTrailers') ends.push('trailers')
     if (response.case !== 'responseBody' && response.case !== 'requestBody') return
     const { mutation } = response.value.response?.bodyMutation ?? {}
     if (mutation?.case !== 'streamedResponse') return
     const body = Buffer.from(mutation.value.body).toString()
     if (response.case === 'responseBody') count += 1
+    if (response.case === 'responseBody' && mutation.value.endOfStream) ends.push('body')
     sent[response.case === 'requestBody' ? 'request' : 'response'] += body
   }
   const webhooks = [compileWebhook(webhook(1))]
@@ -69,7 +74,8 @@ function play(changes: Partial<GuardDeps> = {}, call: WebhookPools['call'] = mas
       ...changes,
     },
   )
-  return { processor, status: () => status, sent, count: () => count, end: () => signal.abort() }
+  const end = (): void => signal.abort()
+  return { processor, status: () => status, sent, count: () => count, ends, end }
 }
 
 const part = (text: string, endOfStream = true): { body: Buffer; endOfStream: boolean } => ({
@@ -140,18 +146,57 @@ describe('an event stream', () => {
           return masking(call)
         },
       )
-      let left = turns
-      const turn = (): void => {
-        if (left === 0) return end()
-        left -= 1
-        setImmediate(turn)
-      }
-      setImmediate(turn)
+      leavingAfter(turns, end)
       await processor.responseBody(part(whole))
       expect(asked).not.toContainEqual({ isLeft: true })
       const isWhole = sent.response.length > 0 && processor.isDone()
       states.add(isWhole ? 'whole' : asked.length > 0 ? 'left after the question' : 'left before')
       if (!isWhole) expect(sent.response.endsWith('\n\n')).toBe(false)
+    }
+    expect(states).toEqual(new Set(['left before', 'left after the question', 'whole']))
+  })
+})
+
+/** Leaves after so many turns of the event loop. */
+function leavingAfter(turns: number, leave: () => void): void {
+  let left = turns
+  const turn = (): void => {
+    if (left === 0) return leave()
+    left -= 1
+    setImmediate(turn)
+  }
+  setImmediate(turn)
+}
+
+describe.each(['request', 'reply'] as const)('a whole %s', (what) => {
+  test('whose client leaves in any turn is not sent on', async () => {
+    const text = 'secret '.repeat(150_000)
+    const states = new Set<string>()
+    for (let turns = 1; !states.has('whole'); turns += 1) {
+      const heldBytes = createHeldBytes(1 << 24)
+      const asked: { isLeft: boolean }[] = []
+      const changes = { heldBytes, maxBodyBytes: 1 << 22 }
+      const call: WebhookPools['call'] = async (one) => {
+        if (one.body.length > text.length) asked.push({ isLeft: one.signal.aborted })
+        return masking(one)
+      }
+      const isRequest = what === 'request'
+      const played = isRequest ? play(changes, call) : await replying(JSON_TYPE, changes, call)
+      const { processor, sent, end } = played
+      if (isRequest) await requestHeaders(processor)
+      let sentByThen: string | undefined
+      leavingAfter(turns, () => {
+        end()
+        sentByThen = sent[isRequest ? 'request' : 'response']
+      })
+      if (isRequest) await processor.requestBody(part(CALL.replace('{}', JSON.stringify({ text }))))
+      else await processor.responseBody(part(result(text)))
+      const body = isRequest ? sent.request : sent.response
+      const isWhole = body.includes('****') && body.endsWith('}')
+      if (!isWhole) expect(body === sentByThen).toBe(true)
+      states.add(isWhole ? 'whole' : asked.length > 0 ? 'left after the question' : 'left before')
+      expect(asked).not.toContainEqual({ isLeft: true })
+      if (!isWhole) expect(heldBytes.held()).toBe(0)
     }
     expect(states).toEqual(new Set(['left before', 'left after the question', 'whole']))
   })
@@ -176,6 +221,14 @@ describe.each([JSON_TYPE, EVENTS])('a reply of %s', (type) => {
     await processor.responseBody(part(WHOLE, false))
     await processor.responseTrailers()
     expect([sent.response, processor.isDone()]).toEqual([written(result('a **** €')), true])
+  })
+
+  test('with trailers that cannot be read is an error in front of the trailers', async () => {
+    const { processor, sent, ends } = await replying(type)
+    await processor.responseBody(part(written('{"jsonrpc"').trimEnd(), false))
+    await processor.responseTrailers()
+    expect(sent.response).toContain('cannot read the reply')
+    expect([ends, processor.isDone()]).toEqual([['trailers'], true])
   })
 
   test('is bounded', async () => {

@@ -113,6 +113,24 @@ test('a stream that Envoy cancels begins no more phases and sends nothing', asyn
   expect([stream.responses.length, ended.length, errors.length]).toEqual([0, 1, 0])
 })
 
+test('a bug in a part of a stream that ends keeps neither the others nor the stream', async () => {
+  const stream = server.open()
+  stream.send(request('POST', '/'))
+  await begun('headers begins')
+  const [own] = streams
+  own?.signal.addEventListener('abort', () => {
+    throw new Error('a bug')
+  })
+  const released = new Promise((resolve) =>
+    own?.signal.addEventListener('abort', () => resolve(undefined)),
+  )
+  stream.cancel()
+  await released
+  proceed()
+  await begun('headers ends')
+  expect([ended.length, errors]).toEqual([1, [new Error('a bug')]])
+})
+
 test('a stream that is half-closed with an answer owed is refused, and ends with an error', async () => {
   const stream = server.open()
   stream.send(request('POST', '/'))

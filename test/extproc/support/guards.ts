@@ -9,11 +9,15 @@ import type { GuardEntry, Webhook } from '../../../src/ir/proc-entry.js'
 import type { Usage } from '../../../src/llm/text/usage.js'
 import { systemLookup } from '../../../src/remote/http-call.js'
 import type { Lookup } from '../../../src/remote/resolve.js'
-import { createWebhookPools, type WebhookPools } from '../../../src/remote/webhook-pools.js'
+import {
+  createWebhookPools,
+  type WebhookLines,
+  type WebhookPools,
+} from '../../../src/remote/webhook-pools.js'
 
 /** Creates pools for addresses without TLS. */
-export const plainPools = (lookup: Lookup = systemLookup): WebhookPools =>
-  createWebhookPools({ lookup, systemAuthorities: () => createSecureContext() })
+export const plainPools = (lookup: Lookup = systemLookup, lines?: WebhookLines): WebhookPools =>
+  createWebhookPools({ lookup, systemAuthorities: () => createSecureContext() }, lines)
 
 export type CountedVerdict = VerdictLabels
 

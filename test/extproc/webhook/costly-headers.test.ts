@@ -2,8 +2,8 @@
 
 import { expect, test } from 'vitest'
 import { lazyValue } from '../../../src/cel/attributes.js'
-import { OwnEnding } from '../../../src/ending.js'
-import { askWebhooks } from '../../../src/extproc/webhook/ask-webhooks.js'
+import { type Ending, OwnEnding } from '../../../src/ending.js'
+import { askWebhooks, type PhaseVerdict } from '../../../src/extproc/webhook/ask-webhooks.js'
 import {
   type CompiledWebhook,
   compileWebhook,
@@ -21,7 +21,11 @@ const guardWith = (backend: string, expression: string): CompiledWebhook =>
 
 const COSTLY = 'jwt.groups.all(a, jwt.groups.all(b, a + b != "")) ? "x" : "y"'
 
-test('of many calls at once, few are prepared in a turn, and others need not wait for them', async () => {
+/** called: the webhooks that were called, in order. */
+function asking(): {
+  readonly called: string[]
+  readonly ask: (compiled: CompiledWebhook, signal?: Ending) => Promise<PhaseVerdict>
+} {
   const called: string[] = []
   const pools: WebhookPools = {
     call: ({ backend }) => {
@@ -31,8 +35,7 @@ test('of many calls at once, few are prepared in a turn, and others need not wai
     close: () => Promise.resolve(),
   }
   const deps = { ...guardrails(pools), logger: recordingLogger().logger, now: () => 0 }
-  const signal = new OwnEnding()
-  const ask = (compiled: CompiledWebhook) =>
+  const ask = (compiled: CompiledWebhook, signal: Ending = new OwnEnding()) =>
     askWebhooks(
       {
         ...{ route: 'default/llm', phase: 'request', webhooks: [compiled], entries: [] },
@@ -40,6 +43,11 @@ test('of many calls at once, few are prepared in a turn, and others need not wai
       },
       deps,
     )
+  return { called, ask }
+}
+
+test('of many calls at once, few are prepared in a turn, and others need not wait for them', async () => {
+  const { called, ask } = asking()
   const [costly, cheap] = [guardWith('costly', COSTLY), guardWith('cheap', '"x"')]
   await ask(costly)
   called.length = 0
@@ -51,4 +59,18 @@ test('of many calls at once, few are prepared in a turn, and others need not wai
   await new Promise(setImmediate)
   expect(called.length).toBeLessThan(50)
   for (const verdict of await Promise.all(asked)) expect(verdict.type).toBe('pass')
+})
+
+test('a call whose client leaves while it waits for its turn is not made', async () => {
+  const { called, ask } = asking()
+  const costly = guardWith('costly', COSTLY)
+  await ask(costly)
+  const leaving = new OwnEnding()
+  const asked = Array.from({ length: 100 }, () => ask(costly, leaving))
+  await new Promise(setImmediate)
+  leaving.abort()
+  const before = called.length
+  const types = (await Promise.all(asked)).map(({ type }) => type)
+  expect([called.length, types.at(-1)]).toEqual([before, 'aborted'])
+  expect(before).toBeLessThan(100)
 })

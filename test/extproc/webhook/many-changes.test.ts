@@ -1,6 +1,8 @@
 // A webhook may change all that it was shown, which may be 30,000 texts; what it adds of its own is bounded.
 
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
+import { OwnEnding } from '../../../src/ending.js'
 import { readVerdict } from '../../../src/extproc/webhook/webhook-answer.js'
 import { countTurns } from '../../support/count-turns.js'
 
@@ -13,6 +15,16 @@ const SHOWN = Array.from({ length: COUNT }, (_, index) => ({
 const PHASES = ['request', 'response'] as const
 
 const bytes = (value: unknown): Uint8Array => new TextEncoder().encode(JSON.stringify(value))
+
+/** A text that must stay JSON. */
+const TOOL_CALL = {
+  ...{ role: 'user', isJson: true, isWritable: true },
+  content: JSON.stringify(Array.from({ length: COUNT }, () => 'x'.repeat(40))),
+}
+
+const withContent = (content: string): object => ({
+  action: { body: { messages: [{ role: 'user', content }] } },
+})
 
 function changed(phase: (typeof PHASES)[number], own: object = {}): Uint8Array {
   const messages = SHOWN.map(({ role }) => ({ role, content: 'x', ...own }))
@@ -43,4 +55,21 @@ test('an answer with many more values than it was shown is not read', async () =
   })
   const few = await readVerdict([changed('request')], 'request', SHOWN.slice(0, 1))
   expect(few.ok).toBe(false)
+})
+
+test.each([
+  ['many texts', SHOWN, changed('request')],
+  ['one text of many values', [TOOL_CALL], bytes(withContent(`[${TOOL_CALL.content}]`))],
+])('an answer that changes %s is read no further once the client has left', async (_, ...asked) => {
+  const [shown, answer] = asked
+  const { turns } = await countTurns(() => readVerdict([answer], 'request', shown))
+  for (const after of [1, Math.floor(turns / 2), turns - 4]) {
+    const client = new OwnEnding()
+    const verdict = readVerdict([answer], 'request', shown, client)
+    for (let turn = 0; turn < after; turn += 1) await nextTurn()
+    client.abort()
+    const left = await countTurns(() => verdict)
+    expect(left.result.ok).toBe(false)
+    expect(left.turns).toBeLessThan(3)
+  }
 })

@@ -1,12 +1,13 @@
 // Each refusal on the paths of the OAuth documents leaves exactly one line in the decision log.
 
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'
 import { createDecisionLog } from '../../../src/decision-log.js'
 import { createProcessService } from '../../../src/extproc/process-service.js'
 import type { WellKnownEntry } from '../../../src/ir/proc-entry.js'
-import { AS, entry, KEY, PRM, REGISTRATION } from '../support/entries.js'
+import { AS, entry, KEY, PRM, proxied, REGISTRATION } from '../support/entries.js'
 import { guardrails } from '../support/guards.js'
-import { replyIn, request } from '../support/messages.js'
+import { body, replyIn, request } from '../support/messages.js'
 import { buildProcTable } from '../support/proc-table.js'
 import { type ProcServer, silent, startProcServer } from '../support/stream.js'
 
@@ -63,4 +64,43 @@ test.each(CASES)('%s: %i for %s %s', async (reason, status, method, path, more) 
       host: more.headers?.[':authority'] ?? 'gw.example',
     }),
   ])
+})
+
+test.each([
+  ['a client that leaves has no line', 'leaves', []],
+  ['the end of Gatehouse has one', 'drain', [['stream refusal', 'unavailable', 503]]],
+] as const)('while the provider is asked to register, %s', async (_what, how, expected) => {
+  const lines: { message: string; reason?: unknown; status?: unknown }[] = []
+  const decisions = createDecisionLog({
+    ...{ claims: [], now: () => 0, choice: { refusals: true, oneAllowedOf: 0 } },
+    write: (message, fields) => void lines.push({ ...fields, message }),
+  })
+  const table = buildProcTable([proxied()])
+  let called = (): void => undefined
+  let aborted = (): void => undefined
+  const isCalled = new Promise<void>((resolve) => (called = resolve))
+  const isAborted = new Promise<void>((resolve) => (aborted = resolve))
+  const service = createProcessService({
+    guardrails: { ...guardrails(), decisions },
+    table: () => table,
+    callRemote: (_target, { signal }) =>
+      new Promise((resolve) => {
+        signal?.addEventListener('abort', () => {
+          resolve({ ok: false, error: { type: 'aborted' } })
+          aborted()
+        })
+        called()
+      }),
+    ...{ now: () => 0, logger: silent },
+  })
+  const server = await startProcServer(service)
+  closing.push(server)
+  const stream = server.open(KEY)
+  stream.send(request('POST', REGISTRATION), body('{"redirect_uris":["http://127.0.0.1/cb"]}'))
+  await isCalled
+  if (how === 'leaves') stream.cancel()
+  else await service.drain?.(1)
+  await isAborted
+  await nextTurn()
+  expect(lines.map(({ message, reason, status }) => [message, reason, status])).toEqual(expected)
 })

@@ -27,12 +27,13 @@ const open = async (own: WellKnownEntry = entry(), callRemote = noCalls): Promis
 async function serve(
   entries: readonly WellKnownEntry[],
   callRemote: CallRemote,
+  bodyTimeoutMs = 60_000,
 ): Promise<ProcServer> {
   const table = buildProcTable(entries)
   const now = () => 1_700_000_000_000
   const server = await startProcServer(
     createProcessService({
-      guardrails: guardrails(),
+      guardrails: { ...guardrails(), bodyTimeoutMs },
       table: () => table,
       callRemote,
       now,
@@ -197,6 +198,17 @@ describe('registration', () => {
     const reply = await register(content)
     expect(reply.status).toBe(status)
     expect(reply.json).toHaveProperty('error', error)
+  })
+
+  test('whose body does not come in time is 408', async () => {
+    const stream = (await serve([entry()], noCalls, 20)).open(KEY)
+    stream.send(request('POST', REGISTRATION))
+    await stream.next()
+    const { status, json } = replyIn(await stream.next())
+    expect([status, json]).toMatchObject([408, { error: 'invalid_request' }])
+    stream.send(body(good))
+    stream.halfClose()
+    expect([(await stream.end).code, stream.responses.length]).toEqual([0, 2])
   })
 
   test('without a body is refused at once', async () => {
