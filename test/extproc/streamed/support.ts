@@ -104,9 +104,11 @@ export const LONG = 'word '.repeat(210)
 
 /** Gives each test of the calling file a clock and a stream of its own, and expects no timer at its end. */
 export function startAfreshEachTime(): void {
-  beforeEach(() => {
-    // Turns between slices are real.
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  beforeEach(async () => {
+    // A turn in which nothing has been done yet.
+    await new Promise((resolve) => setImmediate(resolve))
+    // Turns between slices are real, but by a clock that stands still none of them is over before its work is done.
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
     asked = []
     sent = ''
     refused = []
