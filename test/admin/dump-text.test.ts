@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { dumpText, jsonText } from '../../src/admin/dump-text.js'
-import type { Json, LazyJson } from '../../src/ir/json.js'
+import type { Json, JsonObject, LazyJson } from '../../src/ir/json.js'
 
 const textOf = (dump: LazyJson): string => [...dumpText(dump)].join('')
 
@@ -62,4 +62,16 @@ test('makes a part only when the parts before it have left', () => {
 
 test('what a part gives is redacted as everything else', () => {
   expect(textOf({ keys: [() => ({ kty: 'RSA', d: 's3cret' })] })).not.toContain('s3cret')
+})
+
+test.each<JsonObject>([
+  { kty: 'AKP', kid: 'one', alg: 'ML-DSA-44', pub: 'p', priv: 's3cret' },
+  { kty: 'RSA', kid: 'one', n: 'n', e: 'e', somethingNewer: 's3cret' },
+  { kid: 'one', n: 'n', d: 's3cret' },
+  { kid: 'one', Kty: 'oct', K: 's3cret' },
+  { kid: 'one', x5c: [{ d: 's3cret' }] },
+])('of a key set shows only what is public of a key: %j', (key) => {
+  const shown = textOf({ state: 'available', jwks: { keys: [key], more: { d: 's3cret' } } })
+  expect(shown).not.toContain('s3cret')
+  expect(shown).toContain('"kid": "one"')
 })

@@ -16,7 +16,10 @@ const MARK = 's3cret'
 const CASES = readdirSync(FOLDER)
   .map((file): [string, string] => [file, inputOf(readFileSync(join(FOLDER, file), 'utf8'))])
   // Theirs must stand alone on a line, which writing them anew does not keep.
-  .filter(([, input]) => /headers:|set:|add:|matchExpressions:/.test(input) && !/<[A-Z_]+>/.test(input))
+  .filter(
+    ([, input]) =>
+      /headers:|set:|add:|matchExpressions:|when:|key:/.test(input) && !/<[A-Z_]+>/.test(input),
+  )
 
 function inputOf(text: string): string {
   return text.split('--- # Output\n')[0] ?? ''
@@ -28,8 +31,12 @@ function withSecrets(value: Json, path: readonly string[] = []): Json {
   if (typeof value === 'string') {
     const list = path.at(-3) ?? ''
     if (last === 'value' && ['headers', 'set', 'add', 'queryParams'].includes(list)) return MARK
-    if (path.at(-2) === 'matchExpressions') return `request.headers["x"] == "${MARK}"`
+    const isRule = path.at(-2) === 'matchExpressions' || path.at(-3) === 'requiredScopes'
+    if (isRule && last !== 'scopes') return `request.headers["x"] == "${MARK}"`
     if (path.at(-2) === 'headers' && path.at(-3) === 'webhook') return `"${MARK}"`
+    if (path.includes('transformation') && ['set', 'add'].includes(path.at(-2) ?? ''))
+      return `"${MARK}"`
+    if (path.includes('rateLimit') && last === 'key') return `request.headers["x"] + "${MARK}"`
     return value
   }
   if (value === null || typeof value !== 'object') return value
