@@ -75,16 +75,18 @@ function describe(issue: z.core.$ZodIssue, root: unknown, fields: Fields): Findi
   }
 }
 
-/** Whether the field may hold a secret (messages end up in logs): header values, expressions and literals, key sets. */
+/** Whether the field may hold a secret (messages end up in logs): values of headers and parameters, expressions, key sets. */
 const mayBeSecret = (path: FieldPath): boolean =>
-  path.some((key, index) => SECRET_FIELDS.has(String(key)) || isWebhookHeaders(path, index)) ||
-  (path.at(-1) === 'value' && HEADER_LISTS.has(String(path.at(-3))))
+  (path.some((key) => SECRET_FIELDS.has(String(key))) && !SHOWN_PARTS.has(String(path.at(-1)))) ||
+  (path.includes('rateLimit') && path.at(-1) === 'key')
 
-const isWebhookHeaders = (path: FieldPath, index: number): boolean =>
-  path[index] === 'headers' && path[index - 1] === 'webhook'
-
-const SECRET_FIELDS = new Set(['matchExpressions', 'inline'])
-const HEADER_LISTS = new Set(['headers', 'set', 'add'])
+/** Whole, as whoever writes a list of headers as a map, or a header as one text, has the values elsewhere. */
+const SECRET_FIELDS = new Set([
+  ...['headers', 'queryParams', 'set', 'add'],
+  ...['matchExpressions', 'when', 'inline'],
+])
+/** The parts of a header or parameter that are no secret. */
+const SHOWN_PARTS = new Set(['name', 'type'])
 
 /**
  * Whether an unknown field is an error. In the Gateway API, whose newer versions may add fields, only misspellings are.

@@ -284,6 +284,40 @@ describe('what is refused, where, and in which words', () => {
     expect(decode(resource(kind, body)).resources).toEqual([])
   })
 
+  it.each<[KindName, string]>([
+    ['HTTPRoute', 'rules: [{ matches: [{ queryParams: [{ name: key, value: 4815162342 }] }] }]'],
+    ['HTTPRoute', 'rules: [{ matches: [{ headers: { x-key: 4815162342 } }] }]'],
+    ['HTTPRoute', 'rules: [{ matches: [{ headers: ["x-key: 4815162342"] }] }]'],
+    [
+      'HTTPRoute',
+      'rules: [{ filters: [{ type: RequestHeaderModifier, requestHeaderModifier: { set: "x-key: 4815162342" } }] }]',
+    ],
+    [
+      'HTTPRoute',
+      'rules: [{ filters: [{ type: RequestHeaderModifier, requestHeaderModifier: { add: ["x-key: 4815162342"] } }] }]',
+    ],
+    [
+      'ProxyPolicy',
+      `${TARGET}, traffic: { authorization: { policy: { requiredScopes: [{ scopes: [a], when: 4815162342 }] } } }`,
+    ],
+    [
+      'ProxyPolicy',
+      `${TARGET}, traffic: { transformation: { request: { set: { x-key: 4815162342 } } } }`,
+    ],
+    [
+      'ProxyPolicy',
+      `${TARGET}, traffic: { transformation: { response: { set: "x-key=4815162342" } } }`,
+    ],
+    [
+      'ProxyPolicy',
+      `${TARGET}, traffic: { rateLimit: { local: [{ requests: 1, per: 1m, key: 4815162342 }] } }`,
+    ],
+  ])('does not quote what may be a secret: %s %s', (kind, spec) => {
+    const problems = problemsOf(resource(kind, `spec: { ${spec} }`))
+    expect(problems.length).toBeGreaterThan(0)
+    expect(problems.join()).not.toContain('4815162342')
+  })
+
   it('quotes at most a line of what it refuses', () => {
     const [problem] = problemsOf(
       resource('ProxyBackend', `spec: { static: { host: a, port: ${'9'.repeat(5)}, x: 1 } }`),
