@@ -133,7 +133,9 @@ function assertMapKeys(ast: ASTNode): void {
     for (const [key] of node.args)
       if (key.op === 'value' && (DROPPED_KEYS.includes(key.args) || !isKey(key.args)))
         throw new ExpressionError(
-          `a map cannot have the key ${String(key.args)}`,
+          typeof key.args === 'string'
+            ? `a map cannot have the key ${key.args}`
+            : 'a map cannot have a key of this type; expected a bool, a number or a string',
           key.start,
           key.end,
         )

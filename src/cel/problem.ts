@@ -35,7 +35,7 @@ export function problemOf(source: string, error: unknown, roots: readonly Root[]
     return celProblem(
       source,
       error.code === 'unexpected_character'
-        ? unexpected(source.slice(range.start, range.end))
+        ? unexpected(source, range)
         : sentence(error.code, restoreNames(error.summary).replaceAll('$mcp', 'mcp'), roots),
       range.start,
       range.end,
@@ -47,7 +47,10 @@ export function problemOf(source: string, error: unknown, roots: readonly Root[]
 }
 
 /** Replaces the parser's message, which names a single character of the unexpected text, and not the first. */
-function unexpected(met: string): string {
+function unexpected(source: string, { start, end }: Pick<CelProblem, 'start' | 'end'>): string {
+  const met = source.slice(start, end)
+  // A quotation mark within a literal has ended it, and the rest of the literal follows.
+  if (/["']/.test(source.charAt(start - 1))) return 'unexpected text behind a string'
   const meant = MEANT[met]
   const expected = meant === undefined ? 'an operator, e.g. &&, || or ==' : `"${meant}"`
   return `unexpected ${withoutLiteral(met)}; expected ${expected}`
@@ -83,9 +86,12 @@ function sentence(code: string, summary: string, roots: readonly Root[]): string
     case 'unexpected_token':
       return lower.replace(/\b[A-Z]+\b/g, (token) => TOKENS[token] ?? token.toLowerCase())
     default:
-      return lower
+      return code.startsWith('invalid_') || code.startsWith('octal_') ? withoutPart(lower) : lower
   }
 }
+
+/** Cuts off the part of a literal that the library quotes behind a colon. */
+const withoutPart = (summary: string): string => summary.split(':', 1)[0] ?? ''
 
 /** The parser's token names that are not plain words. */
 const TOKENS: Readonly<Record<string, string>> = {

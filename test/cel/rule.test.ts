@@ -214,6 +214,24 @@ describe('refused at load', () => {
     expect(problem).toContain('load: ')
     expect(problem).not.toMatch(/\b_as\b|_atches|_owerAscii|_pperAscii|Namespace|CelError|dyn</)
   })
+
+  test.each([
+    'request.headers["x"] == "pass"s3cret"',
+    "request.headers['x'] == 'pass's3cret'",
+    'request.headers["x"] == "\\Us3cret12"',
+    'request.headers["x"] == "\\us3cret"',
+    'request.headers["x"] == "\\xs3cret"',
+    'jwt.level == 48151600000000000000000000u',
+    `jwt.ratio == 481516${'0'.repeat(400)}.5`,
+    'size({b"0": 1}) == 1',
+    'jwt.sub.matches("s3cret(")',
+    'jwt.a == "x" "s3cret"',
+    'jwt.a == "x" 481516',
+  ])('without a part of a literal: %s', (source) => {
+    const problem = run(source)
+    expect(problem).toMatch(/^load: line 1, column \d+: /)
+    expect(problem).not.toMatch(/s3|4815|key 48/)
+  })
 })
 
 describe('limits', () => {
