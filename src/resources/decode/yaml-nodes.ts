@@ -1,7 +1,7 @@
 // Parses a YAML document into nodes: any document, with the position of every field and of every fault.
 
-import type { Document, Node, YAMLMap } from 'yaml'
-import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml'
+import type { Document, ErrorCode, Node, YAMLError, YAMLMap } from 'yaml'
+import { isAlias, isMap, isPair, isScalar, isSeq, LineCounter, parseDocument } from 'yaml'
 import type { FieldPath } from '../kinds/field-path.js'
 import { findUnfit } from './unfit-value.js'
 import {
@@ -19,8 +19,9 @@ export function parseNodes({ text, line }: DocumentText): ParsedYaml {
     const { line: inside, col } = lineCounter.linePos(offset)
     return { line: line - 1 + Math.max(inside, 1), column: Math.max(col, 1) }
   }
+  let document: Document | undefined
   try {
-    const document = parseDocument(text, {
+    document = parseDocument(text, {
       prettyErrors: false,
       merge: true,
       stringKeys: true,
@@ -30,7 +31,7 @@ export function parseNodes({ text, line }: DocumentText): ParsedYaml {
       uniqueKeys: false,
     })
     const faults = [...document.errors, ...document.warnings].map((error) => ({
-      message: error.message,
+      message: messageOf(error),
       ...at(error.pos[0]),
     }))
     if (faults.length === 0)
@@ -39,20 +40,48 @@ export function parseNodes({ text, line }: DocumentText): ParsedYaml {
       )
     if (faults.length > 0) return { ok: false, error: faults }
     const value: unknown = document.toJS({ maxAliasCount: 100 })
-    const positionOf = (path: FieldPath, part: 'key' | 'value') =>
-      at(offsetOf(document, path, part))
+    const parsed = document
+    const positionOf = (path: FieldPath, part: 'key' | 'value') => at(offsetOf(parsed, path, part))
     const unfit = findUnfit(value, [])
     if (unfit !== undefined)
       return { ok: false, error: [{ message: unfit.message, ...positionOf(unfit.path, 'key') }] }
     const entryLines = (path: FieldPath) =>
-      entriesOf(document, path).map((entry) => at(rangeStart(entry) ?? 0).line)
+      entriesOf(parsed, path).map((entry) => at(rangeStart(entry) ?? 0).line)
     return { ok: true, value: { value, positionOf, entryLines } }
   } catch (error) {
     // RangeError: stack overflow. ReferenceError: an alias without its anchor, or too many aliases.
-    const message =
-      error instanceof ReferenceError ? error.message : 'is nested too deeply or is not YAML'
-    return { ok: false, error: [{ message, ...at(0) }] }
+    if (!(error instanceof ReferenceError))
+      return { ok: false, error: [{ message: 'is nested too deeply or is not YAML', ...at(0) }] }
+    const [, name] = UNRESOLVED.exec(error.message) ?? []
+    const offset = name === undefined ? 0 : aliasOffset(document?.contents, name)
+    return { ok: false, error: [{ message: withoutText(error.message), ...at(offset ?? 0) }] }
   }
+}
+
+/** Messages of the library's codes whose own ones quote the document anywhere. */
+const MESSAGES: Readonly<Partial<Record<ErrorCode, string>>> = {
+  BAD_DIRECTIVE: 'Unknown or incomplete directive',
+  BAD_DQ_ESCAPE: 'Invalid escape sequence',
+  TAG_RESOLVE_FAILED: 'Unresolved tag',
+}
+
+const messageOf = ({ code, message }: YAMLError): string => MESSAGES[code] ?? withoutText(message)
+
+/** Cuts off what is quoted behind a colon: messages end up in logs, and it may be part of a secret. */
+const withoutText = (message: string): string => message.replace(/(?<=\S):.*/s, '')
+
+const UNRESOLVED = /^Unresolved alias \(.*\): (.*)$/s
+
+/** Returns where the first alias of the name is, whose message has no position. Not recursive: nodes may be nested deeply. */
+function aliasOffset(root: unknown, name: string): number | undefined {
+  const waiting = [root]
+  while (waiting.length > 0) {
+    const node = waiting.pop()
+    if (isAlias(node) && node.source === name) return rangeStart(node)
+    if (isPair(node)) waiting.push(node.value, node.key)
+    if (isMap(node) || isSeq(node)) for (const item of node.items.toReversed()) waiting.push(item)
+  }
+  return undefined
 }
 
 interface KeyFault {

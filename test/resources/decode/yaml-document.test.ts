@@ -68,7 +68,7 @@ describe('traps of YAML', () => {
     [
       'an alias without its anchor',
       'a: *b',
-      ['f.yaml:1:1 Unresolved alias (the anchor must be set before the alias): b'],
+      ['f.yaml:1:4 Unresolved alias (the anchor must be set before the alias)'],
     ],
     ['a list that holds itself', 'a: &a [*a]', ['f.yaml:1:8 is nested more than 100 levels deep']],
     [
@@ -86,11 +86,7 @@ describe('traps of YAML', () => {
       `${CONFIG_MAP}data: { "\\udfff": a }`,
       ['f.yaml:4:9 has half of a surrogate pair (\\ud800 to \\udfff), which is no character'],
     ],
-    [
-      'an unknown tag',
-      `${CONFIG_MAP}data: { a: !!js/function x }`,
-      ['f.yaml:4:12 Unresolved tag: tag:yaml.org,2002:js/function'],
-    ],
+    ['an unknown tag', `${CONFIG_MAP}data: { a: !!js/function x }`, ['f.yaml:4:12 Unresolved tag']],
     ['bytes that are no UTF-8', Buffer.from([0x61, 0xff, 0xfe]), ['f.yaml is not UTF-8 text']],
     [
       'JSON with a key twice',
@@ -99,6 +95,29 @@ describe('traps of YAML', () => {
     ],
   ])('%s', (_, text, expected) => {
     expect(problemsOf(text)).toEqual(expected)
+  })
+
+  it.each([
+    'a: |s3cret\n',
+    'a: >2s3cret\n  b\n',
+    'a: ]s3cret\n',
+    'a: }s3cret s3cret\n',
+    'a: *s3cret\n',
+    'b: &b 1\na: [*b, *s3cret, *b]\n',
+    'a: !s3cret x\n',
+    'a: !<s3cret> x\n',
+    'a: !x!s3cret x\n',
+    'a: b\n]s3cret\n',
+    'a: "\\Us3cret12"\n',
+    'a: "\\us3cret"\n',
+    'a: "\\xs3cret"\n',
+    'a: "b" s3cret\n',
+    '%s3cret x\n---\na: b\n',
+    '%YAML s3cret\n---\na: b\n',
+  ])('no message quotes what may be a secret: %j', (text) => {
+    const problems = problemsOf(text)
+    expect(problems.length).toBeGreaterThan(0)
+    expect(problems.join()).not.toMatch(/s3/)
   })
 
   it('a bomb of aliases', () => {
