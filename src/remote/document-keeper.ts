@@ -4,16 +4,17 @@ import { isDeepStrictEqual } from 'node:util'
 import type { RemoteDocument, WantedDocument } from '../ir/remote-target.js'
 import type { Result } from '../result.js'
 import type { Fetched } from './fetch-document.js'
+import type { FetchInTurn } from './fetch-in-turn.js'
 import { REFETCH_EVERY_MS, refreshDelay, retryDelay } from './refresh-times.js'
 
 /** What a keeper is created with. */
 export interface KeeperDeps {
-  /** Fetches the document. Never rejects. isExtra: a request waits for it. */
+  /** Fetches the document. Its result never rejects. isExtra: a request waits for it. */
   fetch(
     wanted: WantedDocument,
     signal: AbortSignal,
     isExtra: boolean,
-  ): Promise<Result<Fetched, string>>
+  ): FetchInTurn<Result<Fetched, string>>
   /** Called after every fetch. before: the previous state. */
   onFetched(after: RemoteDocument, before: RemoteDocument): void
   /** Called when the document has become too old during a fetch. */
@@ -66,6 +67,8 @@ class Keeper implements DocumentKeeper {
   private closed = false
   /** The fetch under way; resolves to true if it succeeded. */
   private underWay: Promise<boolean> | undefined
+  /** FetchInTurn.hurry() of the fetch under way. */
+  private hurry = (): boolean => false
   private nextExtra: Promise<boolean> | undefined
   private cancelExtra = (): void => undefined
   private abort = new AbortController()
@@ -99,7 +102,7 @@ class Keeper implements DocumentKeeper {
 
   async refetch(): Promise<Refetched> {
     if (this.closed) return { isAnswered: false, isOlder: false }
-    if (this.underWay !== undefined) return { isAnswered: await this.underWay, isOlder: true }
+    if (this.underWay !== undefined) return this.joinFetch(this.underWay)
     this.nextExtra ??= this.fetchWhenDue().finally(() => (this.nextExtra = undefined))
     return { isAnswered: await this.nextExtra, isOlder: false }
   }
@@ -110,6 +113,13 @@ class Keeper implements DocumentKeeper {
     this.cancelExtra()
     this.abort.abort()
     await this.underWay
+  }
+
+  /** A fetch that waits for its turn, perhaps behind providers that hang, begins now. */
+  private async joinFetch(underWay: Promise<boolean>): Promise<Refetched> {
+    const begins = this.hurry()
+    if (begins) this.lastBegun = this.deps.now()
+    return { isAnswered: await underWay, isOlder: !begins }
   }
 
   /** Fetches at least REFETCH_EVERY_MS after the last begin; a clock that was set back does not extend the wait. */
@@ -145,7 +155,9 @@ class Keeper implements DocumentKeeper {
     for (;;) {
       const asked = this.wanted
       this.abort = new AbortController()
-      const result = await this.deps.fetch(asked, this.abort.signal, isExtra)
+      const fetch = this.deps.fetch(asked, this.abort.signal, isExtra)
+      this.hurry = () => fetch.hurry()
+      const result = await fetch.result
       if (this.closed) return false
       if (asked !== this.wanted) continue
       this.settle(result)

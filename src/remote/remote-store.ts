@@ -4,6 +4,7 @@ import type { RemoteDocument, RemoteState, WantedDocument } from '../ir/remote-t
 import type { Logger } from '../logger.js'
 import { createDocumentKeeper, type DocumentKeeper, type Refetched } from './document-keeper.js'
 import { fetchDocument } from './fetch-document.js'
+import { fetchInTurn, type FetchTurns } from './fetch-in-turn.js'
 import type { CallRemote } from './http-call.js'
 import { createLimit } from './limit.js'
 
@@ -57,13 +58,15 @@ export const createRemoteStore = (deps: RemoteStoreDeps): RemoteStore => new Sto
 
 class Store implements RemoteStore {
   private readonly keepers = new Map<string, DocumentKeeper>()
-  private readonly limit: ReturnType<typeof createLimit>
-  private readonly extraLimit = createLimit(MAX_EXTRA_FETCHES)
+  private readonly turns: FetchTurns
   private readonly closing = new Set<Promise<void>>()
   private known: RemoteState = new Map()
 
   constructor(private readonly deps: RemoteStoreDeps) {
-    this.limit = createLimit(deps.maxFetches ?? MAX_FETCHES)
+    this.turns = {
+      usual: createLimit(deps.maxFetches ?? MAX_FETCHES),
+      urgent: createLimit(MAX_EXTRA_FETCHES),
+    }
   }
 
   want(documents: readonly WantedDocument[]): void {
@@ -102,9 +105,7 @@ class Store implements RemoteStore {
       startTimer: deps.startTimer ?? startTimer,
       maxStaleMs: deps.maxStaleMs,
       fetch: (document, signal, isExtra) =>
-        (isExtra ? this.extraLimit : this.limit)(() =>
-          fetchDocument(document, deps.callRemote, signal),
-        ),
+        fetchInTurn(() => fetchDocument(document, deps.callRemote, signal), this.turns, isExtra),
       onFetched: (after, before) => {
         if (wanted.kind === 'KeySet')
           deps.metrics.keySetFetch(after.error === undefined ? 'success' : 'failure')

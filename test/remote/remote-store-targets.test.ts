@@ -139,6 +139,42 @@ describe('an extra fetch for an unknown kid', () => {
     await store.close()
   })
 
+  test('does not wait behind providers that hang while the refresh does', async () => {
+    const store = await ready({ maxFetches: 2 })
+    store.want([wantKeySet(), wantKeySet('a'), wantKeySet('b')])
+    await store.advance(400_000)
+    // The refresh is due, and waits for its turn.
+    expect(store.calls.filter((url) => url === URL)).toHaveLength(1)
+    store.replies.set(URL, answer(keySet('b')))
+    const waiting = [store.refetch('keys'), store.refetch('keys')]
+    await store.advance(0)
+    expect(known(store)?.document).toEqual(keySet('b'))
+    const fresh = { isAnswered: true, isOlder: false }
+    expect(await Promise.all(waiting)).toEqual([fresh, { ...fresh, isOlder: true }])
+    const calls = store.calls.length
+    const next = store.refetch('keys')
+    await store.advance(899)
+    expect(store.calls).toHaveLength(calls)
+    await store.advance(1)
+    expect(await next).toEqual(fresh)
+    await store.close()
+  })
+
+  test('that takes the place of a waiting refresh leaves no turn taken', async () => {
+    const store = await ready({ maxFetches: 1 })
+    store.want([wantKeySet(), wantKeySet('a')])
+    await store.advance(400_000)
+    const waiting = store.refetch('keys')
+    await store.advance(0)
+    expect(await waiting).toEqual({ isAnswered: true, isOlder: false })
+    store.want([wantKeySet(), wantKeySet('c')])
+    store.replies.set('https://idp.example/c', answer(keySet('c')))
+    await store.advance(0)
+    expect(store.state().get('c')?.document).toEqual(keySet('c'))
+    expect(store.open()).toBe(0)
+    await store.close()
+  })
+
   test('does not come beside one that is under way', async () => {
     const store = testStore()
     store.want([wantKeySet()])
