@@ -39,5 +39,11 @@ export const subscribeToChanges = (request: DeltaDiscoveryRequest): StreamReques
 const common = (request: DiscoveryRequest | DeltaDiscoveryRequest) => ({
   typeUrl: request.typeUrl,
   nonce: request.responseNonce,
-  ...(request.errorDetail !== undefined && { refusal: request.errorDetail.message }),
+  ...(request.errorDetail !== undefined && {
+    refusal: withoutPattern(request.errorDetail.message),
+  }),
 })
+
+/** Hides the pattern that Envoy quotes: it may be for the value of a header, and the reason is in the log and the status. */
+const withoutPattern = (reason: string): string =>
+  reason.replace(/regex '.*'(?=:| RE2 )/gs, "regex '[redacted]'")

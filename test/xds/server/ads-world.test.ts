@@ -194,6 +194,23 @@ describe('refusals', () => {
     ])
   })
 
+  test.each([
+    [
+      "regex 'it's|s3cret' RE2 program size of 120 > max program size of 100 set for the error level threshold.",
+      "regex '[redacted]' RE2 program size of 120 > max program size of 100 set for the error level threshold.",
+    ],
+    ["Invalid regex 's3cret(': missing )", "Invalid regex '[redacted]': missing )"],
+  ])('show no pattern, which may be the value of a header: %s', async (reason, shown) => {
+    ads.publish({ listeners: ['l=1'] })
+    const stream = ads.envoy.world()
+    stream.ask(LISTENER_TYPE, [], { node })
+    stream.nack(await stream.next(), reason)
+    await stream.silent()
+    const [, event = ''] = ads.events.filter((event) => event.includes(' Listener '))
+    expect(event).toContain(shown)
+    expect(event).not.toContain('s3cret')
+  })
+
   test('end with the next version, also when that is the one before', async () => {
     ads.publish({ listeners: ['l=1'] })
     const stream = ads.envoy.world()
