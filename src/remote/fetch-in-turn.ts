@@ -9,33 +9,54 @@ export interface FetchInTurn<T> {
   hurry(): boolean
 }
 
-/** The turns of fetches that nobody waits for, and of those that requests wait for. */
+/** The turns of fetches. */
 export interface FetchTurns {
+  /** Turns of those that nobody waits for. */
   readonly usual: Limit
+  /** Turns of those that requests wait for. */
   readonly urgent: Limit
+  /** Calls back once after ms milliseconds, unless the returned function is called before. */
+  readonly startTimer: (callback: () => void, ms: number) => () => void
 }
+
+/** An urgent turn ends by then, as others have a second in all: many providers that hang would keep every turn. */
+const URGENT_TURN_MS = 200
 
 /** Begins the task once, in the first turn that it gets. */
 export function fetchInTurn<T>(
   task: () => Promise<T>,
-  { usual, urgent }: FetchTurns,
+  { usual, urgent, startTimer }: FetchTurns,
   isUrgent: boolean,
 ): FetchInTurn<T> {
   let begun: Promise<T> | undefined
   let canHurry = !isUrgent
-  // A second turn comes when the task may have ended long ago, and ends with it.
-  const begin = (): Promise<T> => (begun ??= task())
-  let takeTurn = (_: Limit): void => undefined
+  let begin = (): Promise<unknown> => Promise.resolve()
   const result = new Promise<T>((resolve, reject) => {
-    takeTurn = (turns) => void turns(begin).then(resolve, reject)
+    // A second turn comes when the task may have ended long ago, and ends with it.
+    begin = () => {
+      begun ??= task()
+      return begun.then(resolve, reject)
+    }
   })
-  takeTurn(isUrgent ? urgent : usual)
+  const takeUrgentTurn = (): void =>
+    void urgent(
+      () =>
+        new Promise<void>((end) => {
+          const cancel = startTimer(end, URGENT_TURN_MS)
+          void begin().finally(() => {
+            cancel()
+            end()
+          })
+        }),
+    )
+  if (isUrgent) takeUrgentTurn()
+  else void usual(begin)
   return {
     result,
     hurry() {
       if (!canHurry || begun !== undefined) return false
       canHurry = false
-      takeTurn(urgent)
+      takeUrgentTurn()
       return true
     },
   }

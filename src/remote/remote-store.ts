@@ -50,7 +50,10 @@ export interface RemoteStore {
 }
 
 const MAX_FETCHES = 10
-/** Limit of fetches that requests wait for. It is separate, because hanging providers would delay a shared queue. */
+/**
+ * Limit of the fetches that requests wait for and that have just begun. It is separate, because hanging providers would
+ * delay a shared queue.
+ */
 const MAX_EXTRA_FETCHES = 100
 
 /** Creates a store without documents. */
@@ -66,6 +69,7 @@ class Store implements RemoteStore {
     this.turns = {
       usual: createLimit(deps.maxFetches ?? MAX_FETCHES),
       urgent: createLimit(MAX_EXTRA_FETCHES),
+      startTimer: deps.startTimer ?? startTimer,
     }
   }
 

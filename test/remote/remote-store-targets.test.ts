@@ -160,6 +160,26 @@ describe('an extra fetch for an unknown kid', () => {
     await store.close()
   })
 
+  test('does not wait behind a hundred others that hang', async () => {
+    const store = await ready()
+    const others = Array.from({ length: 150 }, (_, index) => `other${String(index)}`)
+    const urls = others.map((id) => `https://idp.example/${id}`)
+    for (const url of urls) store.replies.set(url, answer(keySet('a')))
+    store.want([wantKeySet(), ...others.map((id) => wantKeySet(id))])
+    await store.advance(1000)
+    for (const url of urls) store.replies.set(url, 'never')
+    const hanging = others.map((id) => store.refetch(id))
+    store.replies.set(URL, answer(keySet('b')))
+    const waiting = store.refetch('keys')
+    await store.advance(900)
+    expect(known(store)?.document).toEqual(keySet('b'))
+    expect(await waiting).toEqual({ isAnswered: true, isOlder: false })
+    expect(store.open()).toBe(150)
+    await store.close()
+    await Promise.all(hanging)
+    expect(store.pending()).toBe(0)
+  })
+
   test('that takes the place of a waiting refresh leaves no turn taken', async () => {
     const store = await ready({ maxFetches: 1 })
     store.want([wantKeySet(), wantKeySet('a')])
