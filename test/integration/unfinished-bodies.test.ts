@@ -6,8 +6,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../../testing/eventually.js'
 import { type Backend, startBackend } from '../support/backend.js'
 import { type Answer, bearer, send } from '../support/http.js'
-import { jwt, protectedRoute, sign } from '../support/protected-stack.js'
-import { allow, gateway, proxyBackend } from '../support/resources.js'
+import { jwt, protectedRoute, provider, sign } from '../support/protected-stack.js'
+import { allow, gateway, mcpRoute, proxyBackend, proxyPolicy } from '../support/resources.js'
 import { type Stack, startStack } from '../support/stack.js'
 import { newKey } from '../support/tokens.js'
 
@@ -32,6 +32,13 @@ beforeAll(async () => {
       ...protectedRoute('mcp', {
         jwtAuthentication: jwt([key]),
         authorization: allow('mcp.method == "ping"'),
+      }),
+      mcpRoute('login', 'backend', '/login'),
+      proxyPolicy('login', 'login', {
+        jwtAuthentication: {
+          providers: [provider([key], { audiences: ['api'] })],
+          mcp: { clientId: 'app' },
+        },
       }),
     ],
   })
@@ -90,6 +97,22 @@ test('with a token they are refused when their time is over, and honest clients 
   await eventually(async () => expect(await stack.metrics()).toMatch(/^gatehouse_held_bytes 0$/m))
   session.destroy()
   await eventually(() => expect(stack.output()).toContain('"reason":"body-timeout"'))
+})
+
+test('a registration that never ends is refused when its time is over', async () => {
+  const session = connect(stack.origin)
+  const request = session.request({
+    ':method': 'POST',
+    ':path': '/.well-known/oauth-authorization-server/login/client-registration',
+    'content-type': 'application/json',
+  })
+  request.on('error', () => undefined)
+  request.write('{"redirect_uris":')
+  const status = await new Promise((resolve) =>
+    request.on('response', (fields) => resolve(fields[':status'])),
+  )
+  expect(status).toBe(408)
+  session.destroy()
 })
 
 test('a larger one is refused, with its reason in both logs', async () => {
