@@ -3,6 +3,7 @@
 
 import type { Attributes } from '../../cel/attributes.js'
 import type { Ending } from '../../ending.js'
+import { startBodyClock } from '../stream/body-clock.js'
 import { expectFullDuplex } from '../stream/full-duplex.js'
 import { type HeaderChange, sendHeaders } from '../stream/guard-messages.js'
 import { immediateResponse, withRequestId } from '../stream/immediate-response.js'
@@ -61,15 +62,15 @@ export function createRequestGuard(
 ): RequestGuard {
   let attributes: Attributes = {}
   let hadBody = false
-  let timer: NodeJS.Timeout | undefined
+  let stopClock = (): void => undefined
   const refuse = (refused: Refused): void => {
-    clearTimeout(timer)
+    stopClock()
     phase.become('refused')
     logRefusal(deps, { guard: form.guard, phase: 'request', attributes }, loggedReply(refused))
     stream.send(immediateResponse(withRequestId(refused.reply, attributes.request?.headers)))
   }
   const complete = async (held: HeldBody, hasTrailers: boolean): Promise<void> => {
-    clearTimeout(timer)
+    stopClock()
     hadBody = held.size > 0
     const inspected = hadBody ? await form.inspect(held, attributes, stream.signal) : NO_BODY
     if (inspected.type === 'refused') return refuse(inspected)
@@ -86,8 +87,9 @@ export function createRequestGuard(
     const refused = form.refusalOf(request)
     if (refused !== undefined) return refuse(refused)
     if ((request.contentLength ?? 0) > deps.maxBodyBytes) return tooLarge()
-    timer = setTimeout(() => refuse(form.tooSlow(attributes)), deps.bodyTimeoutMs)
-    stream.signal.addEventListener('abort', () => clearTimeout(timer))
+    stopClock = startBodyClock(deps.bodyTimeoutMs, stream.signal, () =>
+      refuse(form.tooSlow(attributes)),
+    )
   }
   return {
     headers: (message, { config, metadata }) => {

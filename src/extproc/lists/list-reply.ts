@@ -8,7 +8,7 @@ import { err, ok, type Result } from '../../result.js'
 import { inTurns, nextTurn, Pace } from '../../turns.js'
 import { decodeUtf8InTurns, encodeUtf8InTurns, joinInTurns } from '../../utf8.js'
 import { sendBody, sendHeaders, sendTrailers } from '../stream/guard-messages.js'
-import type { HeldBytes, Hold } from '../stream/held-bytes.js'
+import { type HeldBytes, openUntil } from '../stream/held-bytes.js'
 import { type Reply, withRequestId } from '../stream/immediate-response.js'
 import type { BodyPart, Headers } from '../stream/process-message.js'
 import type { ProcessorStream } from '../stream/processor.js'
@@ -99,7 +99,7 @@ const badGateway = (caller: ListCaller): Reply => ({
 export function createJsonReply(context: ListReplyContext): RefusableReply {
   const { asking, headers, caller, stream, deps, onWithheld } = context
   const own = createOwnReply(stream)
-  const hold = openHold(context)
+  const hold = openUntil(stream.signal, deps.heldBytes)
   let state: 'holding' | 'refused' | 'done' = 'holding'
   const bytes = new ByteCollector()
   const end = (next: 'refused' | 'done'): void => {
@@ -139,13 +139,6 @@ export function createJsonReply(context: ListReplyContext): RefusableReply {
   }
 }
 
-/** Opens what is held of a reply, which its end or a client that leaves releases. */
-function openHold({ deps, stream }: ListReplyContext): Hold {
-  const hold = deps.heldBytes.open()
-  stream.signal.addEventListener('abort', () => hold.release())
-  return hold
-}
-
 /** Copies held of each byte: the byte itself, its text, and the result. */
 const HELD_FOR_EACH = 3
 
@@ -175,7 +168,7 @@ export function createEventReply(context: ListReplyContext): ListReply {
   const { caller, stream, deps } = context
   const own = createOwnReply(stream)
   const events = createServerEventReader()
-  const hold = openHold(context)
+  const hold = openUntil(stream.signal, deps.heldBytes)
   const pace = new Pace()
   let state: 'start' | 'open' | 'over' = 'start'
   const open = (): void => {

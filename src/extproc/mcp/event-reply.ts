@@ -10,7 +10,7 @@ import { ok } from '../../result.js'
 import { inTurns, nextTurn, Pace, PIECE, unitsOf, type Work } from '../../turns.js'
 import { asUtf8 } from '../guard/read-reply.js'
 import { sendHeaders, sendText, sendTrailers } from '../stream/guard-messages.js'
-import { BUSY } from '../stream/held-bytes.js'
+import { BUSY, openUntil } from '../stream/held-bytes.js'
 import type { BodyPart, Headers } from '../stream/process-message.js'
 import type { ProcessorStream } from '../stream/processor.js'
 import { REJECTED } from '../stream/refusal-metadata.js'
@@ -39,8 +39,7 @@ export function createMcpEventReply(
 ): McpEventReply {
   const { deps, guard, signal } = exchange
   const reader = createSseReader(deps.maxBodyBytes)
-  const hold = deps.heldBytes.open()
-  signal.addEventListener('abort', () => hold.release())
+  const hold = openUntil(signal, deps.heldBytes)
   let isOver = false
   let hasTrailers = false
   const finish = (text: string, refusal?: string): void => {

@@ -4,6 +4,7 @@
 import type { UncheckedBodyEntry } from '../../ir/proc-entry.js'
 import { createGuardedPhase } from '../guard/guarded-phase.js'
 import type { HeldBody } from '../guard/held-body.js'
+import { startBodyClock } from '../stream/body-clock.js'
 import { expectFullDuplex } from '../stream/full-duplex.js'
 import { sendHeaders } from '../stream/guard-messages.js'
 import {
@@ -57,16 +58,16 @@ export function createUncheckedBody(
   deps: UncheckedBodyDeps,
 ): Processor {
   let headers: Headers = new Map()
-  let timer: NodeJS.Timeout | undefined
+  let stopClock = (): void => undefined
   const refuse = (reason: keyof typeof REFUSED): void => {
-    clearTimeout(timer)
+    stopClock()
     phase.become('refused')
     const reply: Reply = REFUSED[reason]
     deps.onRefused({ reason, status: reply.status, headers })
     stream.send(immediateResponse(withRequestId(reply, loggedRequest(headers).headers)))
   }
   const complete = async (held: HeldBody, hasTrailers: boolean): Promise<void> => {
-    clearTimeout(timer)
+    stopClock()
     const length = hasTrailers ? {} : { set: { 'content-length': String(held.size) } }
     sendHeaders(stream.send, 'request', length)
     await sendWhole(stream, 'request', held.take(), hasTrailers)
@@ -96,8 +97,7 @@ export function createUncheckedBody(
       expectFullDuplex('request', config?.requestBodyMode)
       phase.become('holding')
       if (Number(headers.get('content-length')?.[0]) > maxBodyBytes) return refuse('body-too-large')
-      timer = setTimeout(() => refuse('body-timeout'), deps.bodyTimeoutMs)
-      stream.signal.addEventListener('abort', () => clearTimeout(timer))
+      stopClock = startBodyClock(deps.bodyTimeoutMs, stream.signal, () => refuse('body-timeout'))
     },
     requestBody: (message) => phase.body(message),
     requestTrailers: () => phase.trailers(),

@@ -1,6 +1,7 @@
 // One byte budget for all bodies together: incomplete ones, complete ones with what is made of them while webhooks are
 // asked, and the unsent parts of streamed replies.
 
+import type { Ending } from '../../ending.js'
 import { createTally } from './tally.js'
 
 /** The budget of all held bodies. */
@@ -26,6 +27,13 @@ export interface Hold {
   become(bytes: number): boolean
   /** Releases everything that is held. */
   release(): void
+}
+
+/** Opens the account of one body, which the end of its stream releases. */
+export function openUntil(ending: Ending, heldBytes: HeldBytes): Hold {
+  const hold = heldBytes.open()
+  ending.addEventListener('abort', () => hold.release())
+  return hold
 }
 
 /** Reason of a refusal, for the log. */

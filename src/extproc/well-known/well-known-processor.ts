@@ -10,6 +10,7 @@ import { oauthDocumentAt, type RelayEndpoint, relayEndpointAt } from '../../oaut
 import { MAX_REGISTRATION_BYTES } from '../../oauth/registration.js'
 import { refusedEarly, type RelayDeps, relayReply } from '../relay/relay-replies.js'
 import { relayRequest } from '../relay/relay-request.js'
+import { startBodyClock } from '../stream/body-clock.js'
 import {
   AWAIT_BODY,
   errorReply,
@@ -89,7 +90,7 @@ export function createWellKnownProcessor(
     if (message.endOfStream) return withBody(new Uint8Array())
     expectBuffered(config)
     state = 'awaiting-body'
-    stopClock = afterTime(deps.bodyTimeoutMs, stream.signal, late)
+    stopClock = startBodyClock(deps.bodyTimeoutMs, stream.signal, late)
     stream.send(AWAIT_BODY)
   }
 
@@ -149,17 +150,6 @@ function sendAnswer(
   } catch {
     // The answer has been sent; bookkeeping must not end the stream with an error.
   }
-}
-
-/**
- * Calls back when the time of a body is over, unless the returned function is called, or the stream ends, before. Without
- * an end a client could keep the stream open, and the end of Gatehouse waiting, for as long as it likes.
- */
-function afterTime(ms: number, ending: Ending, onOver: () => void): () => void {
-  const timer = setTimeout(onOver, ms)
-  const stop = (): void => clearTimeout(timer)
-  ending.addEventListener('abort', stop)
-  return stop
 }
 
 const TOO_SLOW = errorReply(
