@@ -8,7 +8,7 @@ import {
 import { ClusterLoadAssignmentSchema } from '../../grpc/generated/envoy/config/endpoint/v3/endpoint_pb.js'
 import type { Work } from '../../turns.js'
 import { elementsOf } from './elements.js'
-import { encode, type EncodedResource, hashOf, resourceOf } from './encode.js'
+import { encodedBytes, type EncodedResource, hashOf, resourceOf } from './encode.js'
 
 const localities = elementsOf(ClusterLoadAssignmentSchema, 'endpoints')
 
@@ -18,11 +18,11 @@ export function* encodeLoadAssignment(
   endpoints: Iterable<LbEndpoint[]>,
 ): Work<EncodedResource> {
   const own = create(ClusterLoadAssignmentSchema, { clusterName: name })
-  const { bytes } = encode(ClusterLoadAssignmentSchema, own, name)
+  const bytes = encodedBytes(ClusterLoadAssignmentSchema, own, name)
   const listed: Uint8Array[] = []
   for (const lbEndpoints of endpoints) {
     const part = create(LocalityLbEndpointsSchema, { lbEndpoints })
-    listed.push(encode(LocalityLbEndpointsSchema, part, name).bytes)
+    listed.push(encodedBytes(LocalityLbEndpointsSchema, part, name))
     yield
   }
   const locality = listed.length === 0 ? [] : [Buffer.concat(listed)]

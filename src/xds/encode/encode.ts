@@ -45,9 +45,18 @@ export function encode<Desc extends DescMessage>(
   message: MessageShape<Desc>,
   label: string,
 ): Encoded {
+  const bytes = encodedBytes(schema, message, label)
+  return { bytes, version: hashOf(bytes) }
+}
+
+/** Like encode(), for a part of a message, which needs no version. */
+export function encodedBytes<Desc extends DescMessage>(
+  schema: Desc,
+  message: MessageShape<Desc>,
+  label: string,
+): Uint8Array {
   try {
-    const bytes = toBinary(schema, message)
-    return { bytes, version: hashOf(bytes) }
+    return toBinary(schema, message)
   } catch (error) {
     throw new EncodeError(`${schema.name} ${JSON.stringify(label)}: ${errorText(error)}`)
   }
