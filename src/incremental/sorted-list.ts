@@ -22,8 +22,7 @@ export function createSortedList<Value>(compare: Compare<Value>): SortedList<Val
     const changes = partDifferences(past, parts)
     const count = changes.removed.length + changes.added.length
     if (count > list.length / MANY) list = yield* sorted(concat(parts), compare)
-    else if (count > FEW) list = yield* merged(list, changes, compare)
-    else if (count > 0) list = patched(list, changes, compare)
+    else if (count > 0) list = yield* merged(list, changes, compare)
     past = parts
     return list
   }
@@ -75,18 +74,19 @@ export function* patchSorted<Value>(
   const { removed, added } = changes
   const count = removed.length + added.length
   if (count === 0) return list
-  if (count <= Math.min(FEW, list.length / MANY)) return patched(list, changes, compare)
   if (count <= list.length / MANY) return yield* merged(list, changes, compare)
   const gone = new Set(removed)
   return yield* sorted([...list.filter((value) => !gone.has(value)), ...added], compare)
 }
 
-/** Like patched(), for many changes: looks at all values once. */
+/** Merges changes in: few are put in their places, for many all values are looked at once. */
 function* merged<Value>(
   list: readonly Value[],
-  { removed, added }: Differences<Value>,
+  changes: Differences<Value>,
   compare: Compare<Value>,
 ): Work<readonly Value[]> {
+  const { removed, added } = changes
+  if (removed.length + added.length <= FEW) return patched(list, changes, compare)
   const counts = new Map<Value, number>()
   for (const value of removed) counts.set(value, (counts.get(value) ?? 0) + 1)
   const left = list.filter((value) => {
