@@ -4,10 +4,9 @@ import type * as cryptoType from 'node:crypto'
 import { expect, test, vi } from 'vitest'
 import { createTranslator, type Translation } from '../../src/gatewayapi/translator.js'
 import { collectResources } from '../../src/resources/decode/resource-set.js'
-import { decodeFile } from '../../src/resources/files/file-record.js'
-import { kindsOf } from '../../src/resources/kinds/kinds.js'
 import type { Resources } from '../../src/resources/kinds/resources.js'
 import { selfSigned } from '../support/certificates.js'
+import { decoded } from '../support/decoded.js'
 import { API_GROUP, type Document } from '../support/resources.js'
 import { OPTIONS } from '../support/translate-case.js'
 
@@ -66,13 +65,7 @@ function withBundleOf(certificates: number): Resources {
       stringData: { 'tls.crt': pair.cert, 'tls.key': pair.key },
     },
   ].map((object) => ({ apiVersion: 'v1', ...object }))
-  const decoded = [...documents, ...data].flatMap((document) => {
-    const file = Buffer.from(JSON.stringify(document))
-    const { resources, problems } = decodeFile(file, 'f', kindsOf(API_GROUP))
-    expect(problems).toEqual([])
-    return resources
-  })
-  return collectResources(decoded).resources
+  return collectResources([...documents, ...data].flatMap(decoded)).resources
 }
 
 const checkedBy = ({ ir }: Translation) =>

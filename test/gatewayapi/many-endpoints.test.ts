@@ -7,25 +7,16 @@ import { createTranslator } from '../../src/gatewayapi/translator.js'
 import type { TranslatorOptions } from '../../src/gatewayapi/world/context.js'
 import type { Address } from '../../src/ir/destination.js'
 import { collectResources } from '../../src/resources/decode/resource-set.js'
-import { decodeFile } from '../../src/resources/files/file-record.js'
 import type { EndpointSliceData } from '../../src/resources/kinds/endpoint-slice.js'
-import { kindsOf } from '../../src/resources/kinds/kinds.js'
 import type { Resource, Resources } from '../../src/resources/kinds/resources.js'
-import { API_GROUP, httpRoute } from '../support/resources.js'
+import { decoded } from '../support/decoded.js'
+import { httpRoute } from '../support/resources.js'
 import { OPTIONS } from '../support/translate-case.js'
-
-const KINDS = kindsOf(API_GROUP)
 
 interface Slice {
   readonly ips: readonly string[]
   /** Number of the port named "web"; absent: the slice does not have it. */
   readonly port?: number
-}
-
-function decode(document: object) {
-  const { resources, problems } = decodeFile(Buffer.from(JSON.stringify(document)), 'f', KINDS)
-  if (problems[0] !== undefined) throw new Error(problems[0].message)
-  return resources
 }
 
 const sliceDocument = (name: string, { ips, port }: Slice): object => ({
@@ -57,7 +48,7 @@ const AROUND = [
     parentRefs: [{ name: 'gw' }],
     rules: [{ backendRefs: [{ name: 'web', port: 80 }] }],
   }),
-].flatMap(decode)
+].flatMap(decoded)
 
 /** In a cluster, where no tenant may lead to the pod of Gatehouse or to a loopback address. */
 const IN_CLUSTER: TranslatorOptions = {
@@ -71,16 +62,16 @@ const IN_CLUSTER: TranslatorOptions = {
 
 /** Keeps the objects of slices that stay as they are, as a watch does. */
 function createDecoder(): (slices: readonly Slice[]) => Resources {
-  const known = new Map<string, ReturnType<typeof decode>>()
+  const known = new Map<string, ReturnType<typeof decoded>>()
   return (slices) => {
-    const decoded = slices.flatMap((slice, at) => {
+    const all = slices.flatMap((slice, at) => {
       const document = sliceDocument(`s-${at}`, slice)
       const text = JSON.stringify(document)
-      const resources = known.get(text) ?? decode(document)
+      const resources = known.get(text) ?? decoded(document)
       known.set(text, resources)
       return resources
     })
-    return collectResources([...AROUND, ...decoded]).resources
+    return collectResources([...AROUND, ...all]).resources
   }
 }
 

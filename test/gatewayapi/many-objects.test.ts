@@ -3,15 +3,12 @@
 
 import { describe, expect, test } from 'vitest'
 import { createTranslator, type Translation } from '../../src/gatewayapi/translator.js'
-import type { DecodedResource } from '../../src/resources/decode/decode.js'
 import { collectResources } from '../../src/resources/decode/resource-set.js'
-import { decodeFile } from '../../src/resources/files/file-record.js'
-import { kindsOf } from '../../src/resources/kinds/kinds.js'
 import type { Resource } from '../../src/resources/kinds/resources.js'
+import { decoded } from '../support/decoded.js'
 import { API_GROUP, type Document, httpRoute } from '../support/resources.js'
 import { OPTIONS } from '../support/translate-case.js'
 
-const KINDS = kindsOf(API_GROUP)
 const GATEWAY_API = 'gateway.networking.k8s.io'
 
 /** Reads since the test began, by kind. */
@@ -27,12 +24,6 @@ function count(kind: string, object: object, member: string): void {
   Object.defineProperty(object, member, { enumerable: true, get })
 }
 
-function decode(document: Document): readonly DecodedResource[] {
-  const { resources, problems } = decodeFile(Buffer.from(JSON.stringify(document)), 'f', KINDS)
-  if (problems[0] !== undefined) throw new Error(problems[0].message)
-  return resources
-}
-
 type Watched = (resource: Resource<unknown>) => readonly (readonly [object, string])[]
 
 /** Translates the documents. watched: the members whose reads are counted, by kind. */
@@ -41,11 +32,11 @@ function translate(
   watched: Readonly<Record<string, Watched>>,
 ): Translation {
   reads.clear()
-  const decoded = documents.flatMap(decode)
-  for (const { resource } of decoded)
+  const all = documents.flatMap(decoded)
+  for (const { resource } of all)
     for (const [object, member] of watched[resource.kind]?.(resource) ?? [])
       count(resource.kind, object, member)
-  const { resources } = collectResources(decoded)
+  const { resources } = collectResources(all)
   return createTranslator(OPTIONS).translate(resources, new Map())
 }
 
@@ -201,8 +192,8 @@ test('routes that inherit policies are looked at one in each step', () => {
     },
   ]
   const touched = new Set<string>()
-  const decoded = documents.flatMap(decode)
-  for (const { resource } of decoded) {
+  const all = documents.flatMap(decoded)
+  for (const { resource } of all) {
     const { kind, metadata, spec } = resource
     const get = (): unknown => {
       touched.add(metadata.name)
@@ -210,7 +201,7 @@ test('routes that inherit policies are looked at one in each step', () => {
     }
     if (kind === 'HTTPRoute') Object.defineProperty(resource, 'spec', { enumerable: true, get })
   }
-  const { resources } = collectResources(decoded)
+  const { resources } = collectResources(all)
   touched.clear()
   let most = 0
   const work = createTranslator(OPTIONS).translationWork(resources, new Map())

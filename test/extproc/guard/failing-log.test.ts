@@ -5,15 +5,14 @@ import type { ServerResponse } from 'node:http'
 import { status } from '@grpc/grpc-js'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createDecisionLog } from '../../../src/decision-log.js'
-import { createProcessService } from '../../../src/extproc/process-service.js'
 import { ProcessingMode_BodySendMode as BodySendMode } from '../../../src/grpc/generated/envoy/extensions/filters/http/ext_proc/v3/processing_mode_pb.js'
 import type { WebhookPools } from '../../../src/remote/webhook-pools.js'
 import { eventually } from '../../../testing/eventually.js'
 import { type HttpServer, startHttpServer } from '../../support/http-server.js'
+import { guardService } from '../support/guard-service.js'
 import { guardEntry, guardrails, plainPools, webhook } from '../support/guards.js'
 import { body, replyIn, request } from '../support/messages.js'
-import { buildProcTable } from '../support/proc-table.js'
-import { type ProcServer, silent, startProcServer } from '../support/stream.js'
+import { type ProcServer, startProcServer } from '../support/stream.js'
 
 const KEY = 'default/llm/0'
 const FULL = BodySendMode.FULL_DUPLEX_STREAMED
@@ -34,7 +33,7 @@ beforeEach(async () => {
   failed = 0
   hook = await startHttpServer((_request, response) => asked.push(response))
   pools = plainPools()
-  const table = buildProcTable([guardEntry(KEY, { request: [webhook(hook.port)] })])
+  const entries = [guardEntry(KEY, { request: [webhook(hook.port)] })]
   const decisions = createDecisionLog({
     ...{ claims: [], now: () => 0, choice: { refusals: true, oneAllowedOf: 0 } },
     write: () => {
@@ -42,13 +41,7 @@ beforeEach(async () => {
       throw new Error('a bug')
     },
   })
-  const service = createProcessService({
-    table: () => table,
-    callRemote: () => Promise.resolve({ ok: false, error: { type: 'aborted' } }),
-    guardrails: { ...guardrails(pools), decisions, bodyTimeoutMs: 20 },
-    now: () => 0,
-    logger: silent,
-  })
+  const service = guardService(entries, { ...guardrails(pools), decisions, bodyTimeoutMs: 20 })
   server = await startProcServer(service)
 })
 afterEach(async () => {

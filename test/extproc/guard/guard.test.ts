@@ -3,12 +3,12 @@
 import type { ServerResponse } from 'node:http'
 import { status } from '@grpc/grpc-js'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { createProcessService } from '../../../src/extproc/process-service.js'
 import { ProcessingMode_BodySendMode as BodySendMode } from '../../../src/grpc/generated/envoy/extensions/filters/http/ext_proc/v3/processing_mode_pb.js'
 import type { GrpcService } from '../../../src/grpc/service.js'
 import { type WebhookPools } from '../../../src/remote/webhook-pools.js'
 import { eventually } from '../../../testing/eventually.js'
 import { type HttpServer, startHttpServer } from '../../support/http-server.js'
+import { guardService } from '../support/guard-service.js'
 import {
   type CountedVerdict,
   guardEntry,
@@ -17,8 +17,7 @@ import {
   webhook,
 } from '../support/guards.js'
 import { body, headerMap, replyIn, request } from '../support/messages.js'
-import { buildProcTable } from '../support/proc-table.js'
-import { type Message, type ProcServer, silent, startProcServer } from '../support/stream.js'
+import { type Message, type ProcServer, startProcServer } from '../support/stream.js'
 
 const KEY = 'default/llm/0'
 const PROMPT = '{"messages":[{"role":"user","content":"hi"}]}'
@@ -36,17 +35,11 @@ beforeEach(async () => {
   hook = await startHttpServer((_request, response) => asked.push(response))
   pools = plainPools()
   const hooks = [webhook(hook.port)]
-  const table = buildProcTable([
+  const entries = [
     guardEntry(KEY, { request: hooks, response: hooks }),
     guardEntry('requests', { request: hooks }),
-  ])
-  service = createProcessService({
-    table: () => table,
-    callRemote: () => Promise.resolve({ ok: false, error: { type: 'aborted' } }),
-    guardrails: guardrails(pools, verdicts),
-    now: () => 0,
-    logger: silent,
-  })
+  ]
+  service = guardService(entries, guardrails(pools, verdicts))
   server = await startProcServer(service)
 })
 afterEach(async () => {

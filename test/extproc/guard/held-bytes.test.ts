@@ -5,17 +5,16 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { status } from '@grpc/grpc-js'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { createProcessService } from '../../../src/extproc/process-service.js'
 import { createHeldBytes, type HeldBytes } from '../../../src/extproc/stream/held-bytes.js'
 import { ProcessingMode_BodySendMode as BodySendMode } from '../../../src/grpc/generated/envoy/extensions/filters/http/ext_proc/v3/processing_mode_pb.js'
 import type { WebhookPools } from '../../../src/remote/webhook-pools.js'
 import { nextTurn } from '../../../src/turns.js'
 import { eventually } from '../../../testing/eventually.js'
 import { type HttpServer, startHttpServer } from '../../support/http-server.js'
+import { guardService } from '../support/guard-service.js'
 import { guardEntry, guardrails, plainPools, webhook } from '../support/guards.js'
 import { body, headerMap, replyIn, request } from '../support/messages.js'
-import { buildProcTable } from '../support/proc-table.js'
-import { type Message, type ProcServer, silent, startProcServer } from '../support/stream.js'
+import { type Message, type ProcServer, startProcServer } from '../support/stream.js'
 
 const KEY = 'default/llm/0'
 const K = 1024
@@ -31,18 +30,12 @@ let heldBytes: HeldBytes
 async function start(budget: number, bodyTimeoutMs = 60_000): Promise<void> {
   heldBytes = createHeldBytes(budget)
   const hooks = [webhook(hook.port, { maxConnections: 0 })]
-  const table = buildProcTable([
+  const entries = [
     guardEntry(KEY, { request: hooks, response: hooks }),
     guardEntry('requests', { request: hooks }),
     guardEntry('replies', { response: hooks }),
-  ])
-  const service = createProcessService({
-    table: () => table,
-    callRemote: () => Promise.resolve({ ok: false, error: { type: 'aborted' } }),
-    guardrails: { ...guardrails(pools), heldBytes, bodyTimeoutMs },
-    now: () => 0,
-    logger: silent,
-  })
+  ]
+  const service = guardService(entries, { ...guardrails(pools), heldBytes, bodyTimeoutMs })
   server = await startProcServer(service)
 }
 

@@ -1,0 +1,22 @@
+// Creates the ext_proc service for guards alone: whoever else is called does not answer.
+
+import { createProcessService } from '../../../src/extproc/process-service.js'
+import type { GuardDeps } from '../../../src/extproc/webhook/ask-webhooks.js'
+import type { GrpcService } from '../../../src/grpc/service.js'
+import type { GuardEntry } from '../../../src/ir/proc-entry.js'
+import { buildProcTable } from './proc-table.js'
+import { silent } from './stream.js'
+
+export function guardService(
+  entries: readonly GuardEntry[],
+  guardrails: Omit<GuardDeps, 'now' | 'logger'>,
+): GrpcService {
+  const table = buildProcTable([...entries])
+  return createProcessService({
+    table: () => table,
+    callRemote: () => Promise.resolve({ ok: false, error: { type: 'aborted' } }),
+    guardrails,
+    now: () => 0,
+    logger: silent,
+  })
+}
