@@ -1,15 +1,15 @@
 // Write buffer of a connection: serializes frames and sends those of one tick together.
 
 import { nextTick } from 'node:process'
-import { FRAME_HEADER_BYTES } from './protocol.js'
+import { FRAME_HEADER_BYTES, FrameType } from './protocol.js'
 
 const CHUNK_BYTES = 65_536
 
 /** Up to this many bytes, a copy loop is faster than a call into the runtime. */
 const MAX_BY_HAND = 48
 
-/** Sends bytes. Returns true if they have left and their memory may be reused. */
-export type Output = (bytes: Buffer) => boolean
+/** Sends bytes in pieces. Returns true if they have left and their memory may be reused. */
+export type Output = (pieces: readonly Buffer[]) => boolean
 
 /** Collects the frames of one tick and passes them to the output together. */
 export class FrameWriter {
@@ -17,6 +17,9 @@ export class FrameWriter {
   #buffer = Buffer.allocUnsafeSlow(CHUNK_BYTES)
   #from = 0
   #to = 0
+  /** Pieces that precede the bytes of the buffer, and the length of those that are not in it. */
+  #pieces: Buffer[] = []
+  #sharedBytes = 0
   #isScheduled = false
   #isHeld = false
   readonly #flushScheduled = (): void => {
@@ -41,6 +44,20 @@ export class FrameWriter {
   /** Writes a frame header (RFC 9113, section 4.1). length bytes of payload must follow. */
   frame(length: number, type: number, flags: number, streamId: number): void {
     this.#makeRoom(FRAME_HEADER_BYTES + length)
+    this.#header(length, type, flags, streamId)
+  }
+
+  /** Writes a DATA frame whose payload is sent without a copy, and must not be modified any more. */
+  sharedData(streamId: number, payload: Buffer): void {
+    this.#makeRoom(FRAME_HEADER_BYTES)
+    this.#header(payload.length, FrameType.DATA, 0, streamId)
+    this.#closePiece()
+    this.#pieces.push(payload)
+    this.#sharedBytes += payload.length
+    if (this.#sharedBytes >= CHUNK_BYTES) this.flush()
+  }
+
+  #header(length: number, type: number, flags: number, streamId: number): void {
     const buffer = this.#buffer
     let at = this.#to
     buffer[at++] = length >> 16
@@ -76,10 +93,18 @@ export class FrameWriter {
   }
 
   flush(): void {
+    this.#closePiece()
+    if (this.#pieces.length === 0) return
+    const pieces = this.#pieces
+    this.#pieces = []
+    this.#sharedBytes = 0
+    if (this.#output(pieces)) this.#from = this.#to = 0
+  }
+
+  #closePiece(): void {
     if (this.#to === this.#from) return
-    const bytes = this.#buffer.subarray(this.#from, this.#to)
+    this.#pieces.push(this.#buffer.subarray(this.#from, this.#to))
     this.#from = this.#to
-    if (this.#output(bytes)) this.#from = this.#to = 0
   }
 
   #makeRoom(length: number): void {

@@ -21,6 +21,11 @@ export interface Sender {
   sendMore(): boolean
 }
 
+/** Fewer bytes are copied beside their frame's header: each piece that is sent costs about as much as copying these. */
+const MIN_SHARED_BYTES = 4_096
+
+const NOTHING = new Uint8Array(0)
+
 /** Above this many bytes in the socket, reading and sending stop until it has drained. */
 const MAX_PENDING_BYTES = 262_144
 
@@ -41,7 +46,7 @@ export class Outbound {
 
   constructor(transport: Transport) {
     this.#transport = transport
-    this.#writer = new FrameWriter((bytes) => this.#output(bytes))
+    this.#writer = new FrameWriter((pieces) => this.#output(pieces))
   }
 
   /** Whether the socket holds more than MAX_PENDING_BYTES and has not drained since. */
@@ -99,6 +104,13 @@ export class Outbound {
     this.#writer.bytes(payload)
   }
 
+  /** Like data(), for bytes that are no longer modified: many are sent without a copy. */
+  sharedData(streamId: number, payload: Buffer): void {
+    if (payload.length < MIN_SHARED_BYTES) return this.data(streamId, NOTHING, payload)
+    this.#window -= payload.length
+    this.#writer.sharedData(streamId, payload)
+  }
+
   /** Writes GOAWAY (section 6.8). */
   goAway(lastStreamId: number, code: number): void {
     this.#writer.frame(8, FrameType.GOAWAY, 0, 0)
@@ -146,8 +158,8 @@ export class Outbound {
     this.sendWaiting()
   }
 
-  #output(bytes: Buffer): boolean {
-    this.#transport.write(bytes)
+  #output(pieces: readonly Buffer[]): boolean {
+    this.#transport.write(pieces)
     const { pending } = this.#transport
     if (pending > MAX_PENDING_BYTES && !this.#isBlocked) {
       this.#isBlocked = true

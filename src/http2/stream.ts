@@ -161,7 +161,7 @@ export class Stream implements Sender {
     if (room === 0) return false
     const part = first.length <= room ? first : first.subarray(0, room)
     this.#sendWindow -= part.length
-    this.#outbound.data(this.id, NOTHING, part)
+    this.#outbound.sharedData(this.id, part)
     if (this.#stalledSince !== Infinity) this.#stalledSince = this.#owner.now()
     if (part.length < first.length) this.#queue[0] = first.subarray(room)
     else this.#queue.shift()

@@ -6,7 +6,8 @@ import type { Socket } from 'node:net'
 export interface Transport {
   /** Bytes that were written and not yet sent. */
   readonly pending: number
-  write(bytes: Buffer): void
+  /** Sends the pieces, in one call of the system where it can. */
+  write(pieces: readonly Buffer[]): void
   /** Stops reading until resume(). */
   pause(): void
   resume(): void
@@ -37,8 +38,11 @@ export class SocketTransport implements Transport {
     return this.#socket.writableLength
   }
 
-  write(bytes: Buffer): void {
-    this.#socket.write(bytes)
+  write(pieces: readonly Buffer[]): void {
+    const socket = this.#socket
+    if (pieces.length > 1) socket.cork()
+    for (const piece of pieces) socket.write(piece)
+    if (pieces.length > 1) socket.uncork()
   }
 
   pause(): void {

@@ -100,8 +100,12 @@ export class RawPeer {
   readonly faults: unknown[] = []
   /** How often the connection has written to its socket. */
   writes = 0
+  /** What it has written, as it was passed on. */
+  readonly pieces: Buffer[] = []
   /** Bytes that the fake socket reports as unsent. */
   pending = 0
+  /** Whether the socket sends what it is given. */
+  drains = true
   isPaused = false
   ending: 'open' | 'closed' | 'destroyed' = 'open'
   clock = 0
@@ -111,9 +115,11 @@ export class RawPeer {
     open: ConnectionOptions['open'] = (_head, stream) => echo(stream),
     heads: ConnectionOptions['heads'] = { add: () => true },
   ) {
-    const write = (bytes: Buffer): void => {
+    const write = (pieces: readonly Buffer[]): void => {
       this.writes += 1
-      this.#received = Buffer.concat([this.#received, bytes])
+      this.pieces.push(...pieces)
+      this.#received = Buffer.concat([this.#received, ...pieces])
+      if (!this.drains) for (const { length } of pieces) this.pending += length
     }
     const pending = (): number => this.pending
     this.connection = new Connection({

@@ -35,10 +35,10 @@ const comparable = ({ revision, xds }: Snapshot): object => ({
     [...split, ...whole()]
       .filter(([type]) => !type.endsWith('.Listener'))
       .map(([, resources]) =>
-        [...resources.values()].map(({ name, version, any }) => [
+        [...resources.values()].map(({ name, version, parts }) => [
           name,
           version,
-          Buffer.from(any.value).toString('base64'),
+          Buffer.concat(parts).toString('base64'),
         ]),
       ),
   ]),

@@ -102,10 +102,10 @@ const bytes = ({ xds }: Snapshot): object =>
     [...split, ...whole()]
       .filter(([type]) => !type.endsWith('.Listener'))
       .map(([, resources]) =>
-        [...resources.values()].map(({ name, version, any }) => [
+        [...resources.values()].map(({ name, version, parts }) => [
           name,
           version,
-          Buffer.from(any.value).toString('base64'),
+          Buffer.concat(parts).toString('base64'),
         ]),
       ),
   ])

@@ -3,6 +3,7 @@
 
 import type { DescMessage } from '@bufbuild/protobuf'
 import { type Encoded, hashOf } from './encode.js'
+import { joinShort, lengthOf } from './parts.js'
 
 /** Returns a function that encodes a repeated field with these messages. list is the field's name in Envoy's API. */
 export function elementsOf(
@@ -28,22 +29,22 @@ const varint = (value: number): readonly number[] =>
 export function encodedElementsOf(
   schema: DescMessage,
   list: string,
-): (parts: readonly Encoded[]) => Encoded {
-  const bytesOf = elementsOf(schema, list)
-  return (parts) => ({
-    bytes: bytesOf(parts.map(({ bytes }) => bytes)),
-    version: versionOfAll(parts),
+): (messages: readonly Encoded[]) => Encoded {
+  const prefix = fieldPrefixOf(schema, list)
+  return (messages) => ({
+    parts: joinShort(messages.flatMap(({ parts }) => [prefix(lengthOf(parts)), ...parts])),
+    version: versionOfAll(messages),
   })
 }
 
 /** Joins a message with encoded fields that it does not have yet. */
-export const joinFields = (own: Encoded, parts: readonly Encoded[]): Encoded =>
-  parts.length === 0
+export const joinFields = (own: Encoded, fields: readonly Encoded[]): Encoded =>
+  fields.length === 0
     ? own
     : {
-        bytes: Buffer.concat([own.bytes, ...parts.map(({ bytes }) => bytes)]),
-        version: versionOfAll([own, ...parts]),
+        parts: joinShort([own, ...fields].flatMap(({ parts }) => parts)),
+        version: versionOfAll([own, ...fields]),
       }
 
-const versionOfAll = (parts: readonly Encoded[]): string =>
-  hashOf(parts.map(({ version }) => version).join(' '))
+const versionOfAll = (all: readonly Encoded[]): string =>
+  hashOf(all.map(({ version }) => version).join(' '))

@@ -27,5 +27,5 @@ export function* encodeLoadAssignment(
   }
   const locality = listed.length === 0 ? [] : [Buffer.concat(listed)]
   const all = Buffer.concat([bytes, localities(locality)])
-  return resourceOf(ClusterLoadAssignmentSchema, name, { bytes: all, version: hashOf(all) })
+  return resourceOf(ClusterLoadAssignmentSchema, name, { parts: [all], version: hashOf(all) })
 }

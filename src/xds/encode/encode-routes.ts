@@ -1,5 +1,5 @@
-// Encodes route configurations and virtual hosts by joining the bytes of their parts. Most of thousands of routes stay
-// as they are, and a protobuf message is the concatenation of its fields in any order.
+// Encodes route configurations and virtual hosts from the bytes of their parts. Most of thousands of routes stay as
+// they are, and a protobuf message is the concatenation of its fields in any order.
 
 import {
   type Route,
@@ -26,7 +26,7 @@ export interface EncodedRoute extends Encoded {
 export interface EncodedHost {
   readonly resource: EncodedResource
   /** The message without its routes. */
-  readonly own: Uint8Array
+  readonly own: Encoded
   readonly routes: readonly Chunk<EncodedRoute>[]
 }
 
@@ -44,8 +44,7 @@ export interface EncodedRoutes {
 
 /** Encodes one route. */
 export function encodeRoute(route: Route): EncodedRoute {
-  const { bytes, version } = encode(RouteSchema, route, route.name)
-  return { bytes, version, name: route.name }
+  return { ...encode(RouteSchema, route, route.name), name: route.name }
 }
 
 /** Encodes virtual hosts and route configurations from encoded routes. */
@@ -65,18 +64,14 @@ export function createRoutesEncoder(): RoutesEncoder {
   const chunksOf = createChunker<EncodedRoute>(({ name }) => name)
   const routeElements = memo((routes: Chunk<EncodedRoute>) => elementsOfHost(routes))
   const hostElements = memo((hosts: Chunk<EncodedHost>) =>
-    elementsOfConfiguration(
-      hosts.map(({ resource: { any, version } }) => ({ bytes: any.value, version })),
-    ),
+    elementsOfConfiguration(hosts.map(({ resource }) => resource)),
   )
   return {
     *encodeHost(host, routes) {
       const chunks = chunksOf(routes)
       const own = encode(VirtualHostSchema, host, host.name)
       const all = joinFields(own, yield* mapEach(chunks, routeElements))
-      const resource = resourceOf(VirtualHostSchema, host.name, all)
-      // The encoding begins with these bytes.
-      return { resource, own: all.bytes.subarray(0, own.bytes.length), routes: chunks }
+      return { resource: resourceOf(VirtualHostSchema, host.name, all), own, routes: chunks }
     },
     encodeRoutes(configuration, vhds, hosts) {
       const { name } = configuration

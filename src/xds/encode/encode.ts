@@ -3,8 +3,7 @@
 // message is dropped once encoded, since it takes several times as much memory; read.ts decodes it again.
 
 import { hash } from 'node:crypto'
-import { create, type DescMessage, type MessageShape, toBinary } from '@bufbuild/protobuf'
-import { type Any, AnySchema } from '@bufbuild/protobuf/wkt'
+import { type DescMessage, type MessageShape, toBinary } from '@bufbuild/protobuf'
 import { errorText, GatehouseError } from '../../errors.js'
 import {
   type Cluster,
@@ -18,18 +17,16 @@ import { TYPE_URL_PREFIX } from './type-urls.js'
 
 /** The bytes of a message, and their version. */
 export interface Encoded {
-  readonly bytes: Uint8Array
+  /** Joined only where they are sent or read: a long message shares its parts with the one before a change. */
+  readonly parts: readonly Uint8Array[]
   /** Hash of the content, so equal content has the same version in every process. */
   readonly version: string
 }
 
 /** An encoded resource with its name and type. */
-export interface EncodedResource {
+export interface EncodedResource extends Encoded {
   readonly typeUrl: string
   readonly name: string
-  /** As Encoded.version. */
-  readonly version: string
-  readonly any: Any
 }
 
 /** A bug in Gatehouse: a message that cannot be sent, as it lacks a name or a field's value does not fit its type. */
@@ -46,7 +43,7 @@ export function encode<Desc extends DescMessage>(
   label: string,
 ): Encoded {
   const bytes = encodedBytes(schema, message, label)
-  return { bytes, version: hashOf(bytes) }
+  return { parts: [bytes], version: hashOf(bytes) }
 }
 
 /** Like encode(), for a part of a message, which needs no version. */
@@ -66,15 +63,14 @@ export function encodedBytes<Desc extends DescMessage>(
 export const hashOf = (content: Uint8Array | string): string =>
   hash('sha256', content, 'base64url').slice(0, 22)
 
-/** Wraps encoded bytes as a resource. @throws {EncodeError} without a name: Envoy rejects it and its whole response. */
+/** Names what was encoded as a resource. @throws {EncodeError} without a name: Envoy rejects it and its whole response. */
 export function resourceOf(
   schema: DescMessage,
   name: string,
-  { bytes, version }: Encoded,
+  { parts, version }: Encoded,
 ): EncodedResource {
   if (name === '') throw new EncodeError(`${schema.name} "": a resource needs a name`)
-  const typeUrl = TYPE_URL_PREFIX + schema.typeName
-  return { typeUrl, name, version, any: create(AnySchema, { typeUrl, value: bytes }) }
+  return { typeUrl: TYPE_URL_PREFIX + schema.typeName, name, version, parts }
 }
 
 /** Encodes a Cluster. */

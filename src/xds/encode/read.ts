@@ -1,16 +1,17 @@
 // Decodes encoded resources, and converts messages to the JSON that Envoy reads and people see.
 
-import { type DescMessage, fromBinary, type MessageShape, toJson } from '@bufbuild/protobuf'
+import { create, type DescMessage, fromBinary, type MessageShape, toJson } from '@bufbuild/protobuf'
 import { AnySchema } from '@bufbuild/protobuf/wkt'
 import { registry } from '../../grpc/protos.js'
 import type { Json, JsonObject } from '../../ir/json.js'
-import type { EncodedResource } from './encode.js'
+import type { Encoded, EncodedResource } from './encode.js'
+import { joinAll } from './parts.js'
 
-/** Decodes the resource as Envoy does. schema is that of its type. */
+/** Decodes a message as Envoy does. schema is that of its type. */
 export const decode = <Desc extends DescMessage>(
   schema: Desc,
-  { any }: EncodedResource,
-): MessageShape<Desc> => fromBinary(schema, any.value)
+  { parts }: Encoded,
+): MessageShape<Desc> => fromBinary(schema, joinAll(parts))
 
 /** Returns proto3 JSON with Envoy's field names. The identifying members are first: "@type", then "name". */
 export const messageJson = <Desc extends DescMessage>(
@@ -20,7 +21,8 @@ export const messageJson = <Desc extends DescMessage>(
   nameFirst(toJson(schema, message, { registry, useProtoFieldName: true })) as JsonObject
 
 /** Returns the JSON of a resource, with its "@type". */
-export const resourceJson = ({ any }: EncodedResource): JsonObject => messageJson(AnySchema, any)
+export const resourceJson = ({ typeUrl, parts }: EncodedResource): JsonObject =>
+  messageJson(AnySchema, create(AnySchema, { typeUrl, value: joinAll(parts) }))
 
 function nameFirst(json: Json): Json {
   if (Array.isArray(json)) return (json as readonly Json[]).map(nameFirst)

@@ -1,7 +1,7 @@
 // Encodes pushes as responses. Keeps the bytes of resources per chunk, as hundreds of streams get the same thousands.
 
 import { create, toBinary } from '@bufbuild/protobuf'
-import { type Any, AnySchema } from '@bufbuild/protobuf/wkt'
+import { AnySchema } from '@bufbuild/protobuf/wkt'
 import {
   DeltaDiscoveryResponseSchema,
   DiscoveryResponseSchema,
@@ -11,6 +11,7 @@ import { type Chunk, namedChunks } from '../../incremental/chunked-list.js'
 import { memo } from '../../incremental/memo.js'
 import { fieldPrefixOf } from '../encode/elements.js'
 import type { EncodedResource } from '../encode/encode.js'
+import { joinShort, lengthOf } from '../encode/parts.js'
 import type { Protocol, Push } from './type-stream.js'
 
 /** Encodes an envoy.service.discovery.v3.DiscoveryResponse or DeltaDiscoveryResponse, in parts that streams share. */
@@ -23,9 +24,6 @@ export interface ResponseEncoders {
   readonly prepare: (chunk: Chunk<EncodedResource>) => void
 }
 
-/** Minimum size in bytes of values that are sent without a copy; shorter ones are joined. */
-const LARGE = 64 * 1024
-
 const PREFIX = {
   value: fieldPrefixOf(AnySchema, 'value'),
   world: fieldPrefixOf(DiscoveryResponseSchema, 'resources'),
@@ -36,36 +34,17 @@ const PREFIX = {
 /** A message in parts. */
 type Bytes = readonly Uint8Array[]
 
-const lengthOf = (parts: Bytes): number => parts.reduce((sum, { length }) => sum + length, 0)
-
-function anyParts({ typeUrl, value }: Any): Bytes {
+function anyParts({ typeUrl, parts }: EncodedResource): Bytes {
   const own = toBinary(AnySchema, create(AnySchema, { typeUrl }))
-  return value.length === 0 ? [own] : [own, PREFIX.value(value.length), value]
+  const length = lengthOf(parts)
+  return length === 0 ? [own] : [own, PREFIX.value(length), ...parts]
 }
 
-function changeParts({ name, version, any }: EncodedResource): Bytes {
+function changeParts(resource: EncodedResource): Bytes {
+  const { name, version } = resource
   const own = toBinary(ResourceSchema, create(ResourceSchema, { name, version }))
-  const inner = anyParts(any)
+  const inner = anyParts(resource)
   return [own, PREFIX.resource(lengthOf(inner)), ...inner]
-}
-
-/** Joins short parts; large ones stay as they are, without a copy. */
-function joined(parts: Bytes): readonly Buffer[] {
-  const all: Buffer[] = []
-  let short: Uint8Array[] = []
-  const join = (): void => {
-    if (short.length > 0) all.push(Buffer.concat(short))
-    short = []
-  }
-  for (const part of parts) {
-    if (part.length < LARGE) short.push(part)
-    else {
-      join()
-      all.push(Buffer.from(part.buffer, part.byteOffset, part.byteLength))
-    }
-  }
-  join()
-  return all
 }
 
 /** Creates the encoders of one server. */
@@ -75,14 +54,14 @@ export function createResponseEncoders(): ResponseEncoders {
     partsOf: (resource: EncodedResource) => Bytes,
   ) =>
     memo((chunk: Chunk<EncodedResource>) =>
-      joined(
+      joinShort(
         chunk.flatMap((resource) => {
           const parts = partsOf(resource)
           return [prefix(lengthOf(parts)), ...parts]
         }),
       ),
     )
-  const inWorld = elements(PREFIX.world, ({ any }) => anyParts(any))
+  const inWorld = elements(PREFIX.world, anyParts)
   const inChanges = elements(PREFIX.change, changeParts)
   const of: ResponseEncoders['of'] = {
     'state-of-the-world': ({ typeUrl, version, nonce, resources }) => {

@@ -1,6 +1,6 @@
 // Converts the resources of each kind of Envoy to JSON for the config dump, without anything that may be secret.
 
-import { type DescField, type DescMessage, fromBinary, type MessageShape } from '@bufbuild/protobuf'
+import type { DescField, DescMessage, MessageShape } from '@bufbuild/protobuf'
 import { AnySchema } from '@bufbuild/protobuf/wkt'
 import { HeaderValueSchema } from '../../grpc/generated/envoy/config/core/v3/base_pb.js'
 import {
@@ -71,14 +71,14 @@ const dumpRoutes =
 const dumpHost =
   ({ own, routes }: EncodedHost): LazyJson =>
   () => ({
-    ...dumpMessage(VirtualHostSchema, fromBinary(VirtualHostSchema, own)),
+    ...dumpMessage(VirtualHostSchema, decode(VirtualHostSchema, own)),
     routes: routes.flat().map(dumpRoute),
   })
 
 const dumpRoute =
-  ({ bytes }: EncodedRoute): LazyJson =>
+  (route: EncodedRoute): LazyJson =>
   () =>
-    dumpMessage(RouteSchema, fromBinary(RouteSchema, bytes))
+    dumpMessage(RouteSchema, decode(RouteSchema, route))
 
 const dumpMessage = <Desc extends DescMessage>(
   schema: Desc,

@@ -2,7 +2,6 @@
 // exclude: what Envoy would silently accept and must never get (a protected route without its filter), or would reject
 // as a whole (an undefined name).
 
-import { fromBinary } from '@bufbuild/protobuf'
 import { type Any, anyUnpack } from '@bufbuild/protobuf/wkt'
 import type { FilterChain } from '../../grpc/generated/envoy/config/listener/v3/listener_components_pb.js'
 import { ListenerSchema } from '../../grpc/generated/envoy/config/listener/v3/listener_pb.js'
@@ -62,8 +61,9 @@ function* factsOfChunk(routes: Chunk<EncodedRoute>): Work<Facts> {
     new Map<string, string>(),
     new Set<string>(),
   ]
-  for (const { name, bytes } of routes) {
-    const route = fromBinary(RouteSchema, bytes)
+  for (const encoded of routes) {
+    const { name } = encoded
+    const route = decode(RouteSchema, encoded)
     const problem = authzProblem(route.typedPerFilterConfig[EXT_AUTHZ_FILTER])
     if (problem !== undefined) problems.push(`route ${name} ${problem}`)
     for (const filter of Object.keys(route.typedPerFilterConfig))

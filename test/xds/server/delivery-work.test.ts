@@ -12,11 +12,7 @@ const host = (index: number, version: string): EncodedResource => ({
   typeUrl: VIRTUAL_HOST_TYPE,
   name: `r/${String(index).padStart(5, '0')}.example`,
   version,
-  any: {
-    $typeName: 'google.protobuf.Any',
-    typeUrl: VIRTUAL_HOST_TYPE,
-    value: new Uint8Array(),
-  },
+  parts: [],
 })
 
 test('of 5,000 hosts a stream looks at those that changed', () => {

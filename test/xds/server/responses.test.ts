@@ -11,14 +11,16 @@ import type { EncodedResource } from '../../../src/xds/encode/encode.js'
 import { VIRTUAL_HOST_TYPE } from '../../../src/xds/encode/type-urls.js'
 import { createResponseEncoders } from '../../../src/xds/server/responses.js'
 
+const PART = 100_000
+
 const resource = (name: string, length: number): EncodedResource => ({
   typeUrl: VIRTUAL_HOST_TYPE,
   name,
   version: `v-${name}`,
-  any: create(AnySchema, {
-    typeUrl: VIRTUAL_HOST_TYPE,
-    value: new Uint8Array(length).fill(length % 251),
-  }),
+  // In parts of up to 100,000 bytes.
+  parts: [...Array(Math.ceil(length / PART)).keys()].map((index) =>
+    new Uint8Array(Math.min(PART, length - index * PART)).fill((index + length) % 251),
+  ),
 })
 
 const resources = [
@@ -38,7 +40,10 @@ test('an incremental response is what it is as one message', () => {
     DeltaDiscoveryResponseSchema,
     create(DeltaDiscoveryResponseSchema, {
       ...{ typeUrl: VIRTUAL_HOST_TYPE, systemVersionInfo: '7', nonce: '3' },
-      resources: resources.map(({ name, version, any }) => ({ name, version, resource: any })),
+      resources: resources.map(({ name, version, typeUrl, parts }) => ({
+        ...{ name, version },
+        resource: create(AnySchema, { typeUrl, value: Buffer.concat(parts) }),
+      })),
       removedResources: ['gone'],
     }),
   )
@@ -57,14 +62,17 @@ test('a state of the world is what it is as one message', () => {
   expect(versionInfo).toBe('7')
   expect(read.map(({ typeUrl }) => typeUrl)).toEqual(resources.map(() => VIRTUAL_HOST_TYPE))
   expect(read.map(({ value }) => Buffer.from(value))).toEqual(
-    resources.map(({ any }) => Buffer.from(any.value)),
+    resources.map(({ parts }) => Buffer.concat(parts)),
   )
 })
 
-test('a large resource is sent from where it is, and short ones together', () => {
+test('a large resource is sent from where its parts are, and short ones together', () => {
   const parts = of.incremental(push)
-  const large = resources[2]?.any.value.buffer
-  expect(parts.filter(({ buffer }) => buffer === large)).toHaveLength(1)
-  // The response's own fields, what precedes the large one, the large one, and what follows.
-  expect(parts).toHaveLength(4)
+  const lengths = parts.map(({ length }) => length)
+  // The response's own fields, what precedes the large one, its parts, what precedes the last one, and that.
+  expect(lengths.slice(2, 5)).toEqual([PART, PART, PART])
+  expect(lengths).toHaveLength(7)
+  const [, , large, last] = resources
+  const shared = [...(large?.parts ?? []), ...(last?.parts ?? [])].map(({ buffer }) => buffer)
+  expect(parts.filter(({ buffer }) => shared.includes(buffer))).toHaveLength(4)
 })
