@@ -44,6 +44,7 @@ export async function inspectReply(
 ): Promise<ReplyFinding> {
   const encoding = encodingOf(headers)
   const body = encoding === '' ? bytes : await decodeReply(bytes, encoding, deps.maxBodyBytes)
+  if (signal.aborted) return { type: 'aborted' }
   const unread = (problem: string): ReplyFinding =>
     passesUnread(guard, problem, deps) ? { type: 'unread' } : unreadableReply(problem, attributes)
   if (body === undefined) return unread(UNREADABLE_ENCODING)
