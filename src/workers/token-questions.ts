@@ -3,7 +3,7 @@
 import type { Authenticator } from '../grpc/authenticated.js'
 import { needsNoToken, type Peer } from '../grpc/peer.js'
 import type { Call } from '../grpc/service.js'
-import { GrpcError } from '../grpc/status.js'
+import { GrpcError, Status } from '../grpc/status.js'
 import { ENVOY_TOKEN_HEADER } from '../ir/names.js'
 import type { Admission, FromWorker } from './messages.js'
 
@@ -25,6 +25,10 @@ interface Asking {
 const FRESH_MS = 10_000
 /** Age at which calls wait for its answer, in milliseconds. */
 const STALE_MS = 60_000
+/** How long a call waits, in milliseconds: longer than the main process waits for a review. */
+const PATIENCE_MS = 6_000
+/** Most questions without an answer: only if the main process hangs are there as many. */
+const MOST_UNANSWERED = 2_048
 
 /** Authenticates the calls of a worker. */
 export class TokenQuestions implements Authenticator {
@@ -80,11 +84,7 @@ export class TokenQuestions implements Authenticator {
   }
 
   async #askOnce(peer: Peer, tokens: readonly string[]): Promise<void> {
-    const call = (this.#last += 1)
-    const admission = await new Promise<Admission>((resolve) => {
-      this.#calls.set(call, resolve)
-      this.#post({ type: 'admit', call, peer, tokens })
-    })
+    const admission = await this.#answer(peer, tokens)
     const [token = ''] = tokens
     if (admission.refusal === undefined) {
       this.#proved.set(peer, { token, gateway: admission.gateway, since: this.#now() })
@@ -93,4 +93,24 @@ export class TokenQuestions implements Authenticator {
     if (this.#proved.get(peer)?.token === token) this.#proved.delete(peer)
     throw new GrpcError(admission.refusal.status, admission.refusal.details)
   }
+
+  /** Resolves to what the main process says. @throws {GrpcError} if it does not answer in time. */
+  #answer(peer: Peer, tokens: readonly string[]): Promise<Admission> {
+    if (this.#calls.size >= MOST_UNANSWERED) return Promise.reject(noAnswer())
+    const call = (this.#last += 1)
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.#calls.delete(call)
+        reject(noAnswer())
+      }, PATIENCE_MS)
+      this.#calls.set(call, (admission) => {
+        clearTimeout(timer)
+        resolve(admission)
+      })
+      this.#post({ type: 'admit', call, peer, tokens })
+    })
+  }
 }
+
+const noAnswer = (): GrpcError =>
+  new GrpcError(Status.UNAVAILABLE, 'the token was not reviewed in time')

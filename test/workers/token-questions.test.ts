@@ -18,6 +18,8 @@ let admitted: (token: string) => Promise<void> | undefined
 /** Tokens that the main process was asked about. */
 let asked: string[]
 let isAnswering: boolean
+/** Messages to the main process. */
+let posted: number
 
 const tokens: WorkerTokens = {
   admit: (call) => {
@@ -34,10 +36,12 @@ beforeEach(() => {
   vi.useFakeTimers()
   asked = []
   isAnswering = true
+  posted = 0
   admitted = () => undefined
   const deps = { tokens, refetchKeySet: () => Promise.reject(new Error('not asked')) }
   worker = new TokenQuestions(
     (message) => {
+      posted += 1
       if (message.type !== 'admit' || !isAnswering) return
       void answerTo(structuredClone(message), deps).then((answer) => {
         if (answer.type === 'admission')
@@ -119,8 +123,29 @@ test('while the main process does not answer, what is known counts for a minute,
   await vi.advanceTimersByTimeAsync(59_000)
   expect(worker.admit(callOf(peer, 'a'))).toBeUndefined()
   await vi.advanceTimersByTimeAsync(1_000)
-  let served = 0
-  for (const each of [peer, tcp()]) void worker.admit(callOf(each, 'a'))?.then(() => (served += 1))
-  await vi.advanceTimersByTimeAsync(600_000)
-  expect(served).toBe(0)
+  const refusals = [peer, tcp()].map((each) => expectLate(worker.admit(callOf(each, 'a'))))
+  await vi.advanceTimersByTimeAsync(6_000)
+  await Promise.all(refusals)
+  isAnswering = true
+  await worker.admit(callOf(peer, 'a'))
 })
+
+test('while the main process does not answer, it is not asked without end', async () => {
+  isAnswering = false
+  const [most, some] = [2_048, 100]
+  const refusals = Array.from({ length: most + some }, (_, index) =>
+    expectLate(worker.admit(callOf(tcp(), String(index)))),
+  )
+  // Those beyond the limit do not wait.
+  await Promise.all(refusals.slice(most))
+  expect(posted).toBe(most)
+  await vi.advanceTimersByTimeAsync(6_000)
+  await Promise.all(refusals)
+  isAnswering = true
+  await worker.admit(callOf(tcp(), 'a'))
+})
+
+const expectLate = (admission: Promise<void> | undefined): Promise<void> =>
+  expect(admission).rejects.toMatchObject({
+    ...{ status: Status.UNAVAILABLE, message: 'the token was not reviewed in time' },
+  })
