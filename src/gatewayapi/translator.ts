@@ -18,6 +18,7 @@ import type { ResourceStatus } from '../ir/status.js'
 import type { Resources } from '../resources/kinds/resources.js'
 import { atOnce, mapEach, type Work } from '../turns.js'
 import { ownServiceAddresses, ownServiceHost } from './backends/address-rules.js'
+import { MANY_TLS_POLICIES } from './backends/backend-authorities.js'
 import { MANY_ADDRESSES } from './backends/service-addresses.js'
 import { LONG_CERTIFICATES } from './listeners/certificates.js'
 import { type TranslatedGateway, translateGateway } from './listeners/gateways.js'
@@ -77,7 +78,12 @@ export function createTranslator(options: TranslatorOptions): Translator {
   const kept: Kept = {
     memo: keyed,
     relayCookies: createRelayCookies(keyed),
-    prepare: createPrepare([MANY_ADDRESSES, ...LONG_AUTHORITIES, LONG_CERTIFICATES]),
+    prepare: createPrepare([
+      MANY_ADDRESSES,
+      ...LONG_AUTHORITIES,
+      LONG_CERTIFICATES,
+      MANY_TLS_POLICIES,
+    ]),
     policies: [],
     remote: new Map(),
     lists: createLists(),

@@ -5,23 +5,14 @@ import type { SubjectAltName, UpstreamTls } from '../../ir/destination.js'
 import { isHostname } from '../../ir/hostnames.js'
 import type { BackendTlsPolicySpec } from '../../resources/kinds/backend-tls-policy.js'
 import { formatPath } from '../../resources/kinds/field-path.js'
-import type { Resource } from '../../resources/kinds/resources.js'
 import { err, ok, type Result } from '../../result.js'
-import { authoritiesIn, CA_KEY, joinAuthorities } from '../world/authorities.js'
 import { type Context, query } from '../world/context.js'
-import { keyIn, keyOf, targetKey } from '../world/world.js'
-
-/** A decoded BackendTLSPolicy. */
-export type TlsPolicy = Resource<BackendTlsPolicySpec>
-
-/** Why a policy cannot be used. */
-export interface TlsPolicyProblem {
-  /** Reason of the condition Accepted. */
-  readonly reason: 'Invalid' | 'NoValidCACertificate'
-  /** Reason of the condition ResolvedRefs, if the problem is a reference. */
-  readonly refReason?: 'InvalidCACertificateRef' | 'InvalidKind'
-  readonly message: string
-}
+import { keyOf, targetKey } from '../world/world.js'
+import {
+  type TlsPolicy,
+  type TlsPolicyProblem,
+  translateAuthorities,
+} from './backend-authorities.js'
 
 /**
  * Returns the TLS settings towards a backend; undefined if no policy targets it, for plain text.
@@ -119,64 +110,3 @@ const subjectAltName = (
   name.type === 'Hostname'
     ? { type: 'Hostname', value: name.hostname }
     : { type: 'URI', value: name.uri }
-
-function translateAuthorities(
-  context: Context,
-  policy: TlsPolicy,
-): Result<UpstreamTls['authorities'], TlsPolicyProblem> {
-  const { wellKnownCACertificates, caCertificateRefs } = policy.spec.validation
-  if ((wellKnownCACertificates === undefined) === (caCertificateRefs.length === 0))
-    return err({
-      reason: 'Invalid',
-      message: 'exactly one of wellKnownCACertificates and caCertificateRefs is needed',
-    })
-  if (wellKnownCACertificates !== undefined)
-    return wellKnownCACertificates === 'System'
-      ? ok('System')
-      : err({
-          reason: 'Invalid',
-          message: `wellKnownCACertificates ${wellKnownCACertificates} is not known; expected System`,
-        })
-  const bundles = caCertificateRefs.map((ref) =>
-    readBundle(context, policy.metadata.namespace, ref),
-  )
-  const usable = bundles.flatMap((bundle) => (bundle.ok ? [bundle.value] : []))
-  const bad = bundles.find((bundle) => !bundle.ok)
-  if (bad !== undefined && usable.length === 0) return bad
-  const pem = joinAuthorities(usable, MOST_CHARACTERS)
-  return pem.ok
-    ? ok({ pem: pem.value })
-    : err({ reason: 'NoValidCACertificate', message: `caCertificateRefs: ${pem.error}` })
-}
-
-/** Characters of the authorities in PEM; each cluster of Envoy has a copy. */
-const MOST_CHARACTERS = 1024 * 1024
-
-/** Returns the problems of a policy's caCertificateRefs, which do not break it while another of them is usable. */
-export const badAuthorities = (context: Context, policy: TlsPolicy): readonly TlsPolicyProblem[] =>
-  policy.spec.validation.caCertificateRefs.flatMap((ref) => {
-    const bundle = readBundle(context, policy.metadata.namespace, ref)
-    return bundle.ok ? [] : [bundle.error]
-  })
-
-function readBundle(
-  context: Context,
-  namespace: string,
-  { group, kind, name }: { readonly group: string; readonly kind: string; readonly name: string },
-): Result<string, TlsPolicyProblem> {
-  const bad = (refReason: TlsPolicyProblem['refReason'], message: string) =>
-    err({ reason: 'NoValidCACertificate', refReason, message } as const)
-  if (group !== '' || (kind !== 'ConfigMap' && kind !== 'Secret'))
-    return bad(
-      'InvalidKind',
-      `caCertificateRefs: ${kind} ${name} is neither a ConfigMap nor a Secret`,
-    )
-  const table = kind === 'ConfigMap' ? 'configMaps' : 'secrets'
-  const key = keyIn(namespace, name)
-  if (context.reader.read(table, key) === undefined)
-    return bad('InvalidCACertificateRef', `${kind} ${namespace}/${name} not found`)
-  const pem = authoritiesIn(context, table, key)
-  return pem !== undefined
-    ? ok(pem)
-    : bad('InvalidCACertificateRef', `${kind} ${namespace}/${name} has no certificate in ${CA_KEY}`)
-}

@@ -1,11 +1,10 @@
 // Builds the status of a BackendTLSPolicy: Accepted and ResolvedRefs for each Gateway whose routes use its backends.
 
 import type { Condition, ResourceStatus } from '../../ir/status.js'
+import { badAuthorities, type TlsPolicy } from '../backends/backend-authorities.js'
 import {
-  badAuthorities,
   firstBySection,
   sectionsOf,
-  type TlsPolicy,
   tlsPolicyFor,
   translateTlsPolicy,
 } from '../backends/backend-tls.js'

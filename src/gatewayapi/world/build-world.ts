@@ -68,11 +68,8 @@ export function* buildWorld(
     listenerSetsOf: yield* of('listenerSets', 'listenerSetsOf', setsByGateway),
     policiesOn: yield* of('proxyPolicies', 'policiesOn', groupsBy(policyTargetKeys, olderFirst)),
     relaysOf: yield* of('proxyPolicies', 'relaysOf', groupsBy(relayTokensKeys, olderFirst)),
-    tlsPoliciesOn: yield* of(
-      'backendTlsPolicies',
-      'tlsPoliciesOn',
-      groupsBy<BackendTlsPolicySpec>(targetKeys, olderFirst),
-    ),
+    tlsPoliciesOn: yield* of('backendTlsPolicies', 'tlsPoliciesOn', tlsPoliciesByTarget),
+    tlsPoliciesIn: yield* of('backendTlsPolicies', 'tlsPoliciesIn', tlsPoliciesByNamespace),
     endpointSlices: yield* of('endpointSlices', 'endpointSlices', groupsBy(serviceOfSlice, byName)),
     envoyServices: yield* of('services', 'envoyServices', servicesOfEnvoys),
     referenceGrants: yield* of(
@@ -162,6 +159,8 @@ const groupsBy = <Spec>(
     return { table: before.with(changes), keys: groups.keys() }
   }
 
+const tlsPoliciesByTarget = groupsBy<BackendTlsPolicySpec>(targetKeys, olderFirst)
+const tlsPoliciesByNamespace = groupsBy<BackendTlsPolicySpec>(namespaceOf, olderFirst)
 const setsByGateway = groupsBy<ListenerSetSpec>(gatewayOfSet, olderFirst)
 const servicesOfEnvoys = groupsBy<ServiceSpec>(envoyServiceKeys, byName)
 

@@ -47,6 +47,8 @@ export interface World {
   readonly relaysOf: Group<ProxyPolicySpec>
   /** By targetKey(), the oldest first. */
   readonly tlsPoliciesOn: Group<BackendTlsPolicySpec>
+  /** BackendTLSPolicies by their namespace, the oldest first. */
+  readonly tlsPoliciesIn: Group<BackendTlsPolicySpec>
   /** EndpointSlices by "NAMESPACE/SERVICE". */
   readonly endpointSlices: Group<EndpointSliceData>
   /** Services that lead to Envoys, by the keys of their labels (envoyServiceKeys()). */
