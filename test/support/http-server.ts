@@ -34,6 +34,8 @@ export async function startHttpServer(
 ): Promise<HttpServer> {
   const server =
     tls === undefined ? createServer(listener) : createTlsServer(secured(tls), listener)
+  // Node would close idle connections after 5 s, and Envoy answer 503 where it uses one at that moment.
+  server.keepAliveTimeout = 0
   server.listen(port, host)
   await once(server, 'listening')
   const address = server.address() as AddressInfo

@@ -11,7 +11,7 @@ export interface ManyRequests {
   readonly connections: number
 }
 
-/** Resolves to the number of answers by status (or error message). */
+/** Resolves to the number of answers by status (or error message); those of an error by status and body, which tell whose it is. */
 export async function requestMany(many: ManyRequests): Promise<Record<string, number>> {
   const { url, method = 'GET', headers = {}, body = '', count, connections } = many
   const agent = new Agent({ keepAlive: true, maxSockets: connections })
@@ -20,7 +20,7 @@ export async function requestMany(many: ManyRequests): Promise<Record<string, nu
   const run = async (): Promise<void> => {
     while (left > 0) {
       left -= 1
-      const outcome = await statusOf(url, { method, headers, agent }, body)
+      const outcome = await outcomeOf(url, { method, headers, agent }, body)
       counts[outcome] = (counts[outcome] ?? 0) + 1
     }
   }
@@ -30,13 +30,29 @@ export async function requestMany(many: ManyRequests): Promise<Record<string, nu
 }
 
 /** Resolves to the status of one request, or its error message. */
-export const statusOf = (url: string, options: RequestOptions, body: string): Promise<string> =>
+export const statusOf = async (
+  url: string,
+  options: RequestOptions,
+  body: string,
+): Promise<string> => (await answerTo(url, options, body)).status
+
+async function outcomeOf(url: string, options: RequestOptions, body: string): Promise<string> {
+  const { status, text } = await answerTo(url, options, body)
+  return status.startsWith('5') ? `${status} ${text}` : status
+}
+
+const answerTo = (
+  url: string,
+  options: RequestOptions,
+  body: string,
+): Promise<{ readonly status: string; readonly text: string }> =>
   new Promise((resolve) => {
-    const broken = (error: Error): void => resolve(error.message)
+    const broken = (error: Error): void => resolve({ status: error.message, text: '' })
     const outgoing = request(url, options, (incoming) => {
-      incoming.on('end', () => resolve(String(incoming.statusCode)))
+      let text = ''
+      incoming.setEncoding('utf8').on('data', (part: string) => (text += part))
+      incoming.on('end', () => resolve({ status: String(incoming.statusCode), text }))
       incoming.on('error', broken)
-      incoming.resume()
     })
     outgoing.on('error', broken)
     outgoing.end(body)

@@ -37,6 +37,8 @@ export async function startTypeScriptTools(): Promise<ToolServer> {
   })
   const server = await new Promise<Server>((started) => {
     const listening = app.listen(0, HOST, () => started(listening))
+    // As in http-server.ts.
+    listening.keepAliveTimeout = 0
   })
   return {
     host: HOST,

@@ -7,6 +7,8 @@ const server = createServer((request, response) => {
   response.setHeader('content-type', 'application/json')
   response.end(JSON.stringify({ app: process.env.APP, url: request.url, headers: request.headers }))
 })
+// Node would close idle connections after 5 s, and Envoy answer 503 where it uses one at that moment.
+server.keepAliveTimeout = 0
 server.listen(8080)
 process.on('SIGTERM', () => process.exit())
 `
