@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { afterEach } from 'vitest'
 import { eventually } from '../../testing/eventually.js'
 import { freePort } from '../../testing/ports.js'
 import { envoyPath } from './envoy.js'
@@ -150,6 +151,17 @@ async function ready({ admin, child }: Gatehouse): Promise<void> {
   if (answer.status !== 200) throw new Error(`${String(answer.status)} ${await answer.text()}`)
 }
 
+const open = new Set<Gatehouse>()
+/** Characters of a log that are shown when a test fails. */
+const LOG_END = 4_000
+
+// A test that fails only now and then can be understood by nothing else.
+afterEach(({ task }) => {
+  if (task.result?.state !== 'fail') return
+  for (const one of open)
+    process.stderr.write(`Log of ${one.folder}, its end:\n${one.log().slice(-LOG_END)}\n`)
+})
+
 function handle(child: ChildProcess, folder: string, admin: string): Gatehouse {
   let log = ''
   let output = ''
@@ -170,7 +182,7 @@ function handle(child: ChildProcess, folder: string, admin: string): Gatehouse {
     await closed
     return child.exitCode
   }
-  return {
+  const gatehouse: Gatehouse = {
     admin,
     folder,
     child,
@@ -185,8 +197,11 @@ function handle(child: ChildProcess, folder: string, admin: string): Gatehouse {
     ended,
     stop,
     close: async () => {
+      open.delete(gatehouse)
       await stop()
       await rm(folder, { recursive: true, force: true })
     },
   }
+  open.add(gatehouse)
+  return gatehouse
 }
