@@ -265,6 +265,7 @@ export default defineConfig({
           testTimeout: 180_000,
           hookTimeout: 180_000,
           globalSetup: ['test/support/global-setup.ts'],
+          setupFiles: ['test/support/integration-setup.ts'],
         },
       },
     ],

@@ -21,6 +21,7 @@ import {
   sample,
   service,
   startGuardedStack,
+  webhookLimits,
 } from '../support/guardrails.js'
 import { API_GROUP, backendRef, proxyBackend } from '../support/resources.js'
 
@@ -59,31 +60,7 @@ beforeAll(async () => {
   await writeFile(bundle, certificate.cert)
   stack = await startGuardedStack(
     (webhook) => [
-      {
-        apiVersion: 'gateway.networking.k8s.io/v1',
-        kind: 'GatewayClass',
-        metadata: { name: 'gatehouse' },
-        spec: {
-          controllerName: `${API_GROUP}/gatehouse`,
-          parametersRef: {
-            group: API_GROUP,
-            kind: 'ProxyParameters',
-            name: 'limits',
-            namespace: 'default',
-          },
-        },
-      },
-      {
-        apiVersion: `${API_GROUP}/v1alpha1`,
-        kind: 'ProxyParameters',
-        metadata: { name: 'limits' },
-        spec: {
-          env: [
-            { name: 'GUARDRAIL_WEBHOOK_MAX_CONNECTIONS', value: '2' },
-            { name: 'GUARDRAIL_WEBHOOK_KEEPALIVE_SECONDS', value: '0' },
-          ],
-        },
-      },
+      ...webhookLimits({ MAX_CONNECTIONS: '2', KEEPALIVE_SECONDS: '0' }),
       {
         apiVersion: 'v1',
         kind: 'ConfigMap',

@@ -5,13 +5,19 @@ import { readdirSync, readlinkSync } from 'node:fs'
 import { type IncomingMessage, request } from 'node:http'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../../testing/eventually.js'
-import { chat, type GuardedStack, sample, startGuardedStack } from '../support/guardrails.js'
+import {
+  chat,
+  type GuardedStack,
+  sample,
+  startGuardedStack,
+  webhookLimits,
+} from '../support/guardrails.js'
 import { nextReply, type OpenReply } from '../support/streaming-llm.js'
 
 let stack: GuardedStack
 
 beforeAll(async () => {
-  stack = await startGuardedStack()
+  stack = await startGuardedStack(webhookLimits({ KEEPALIVE_SECONDS: '3' }))
 })
 afterAll(() => stack.close())
 

@@ -141,6 +141,33 @@ export const service = (name: string, port: number, requestTimeout?: string): ob
       ]),
 ]
 
+/** The class of the Gateways, with limits of webhooks; their names are without GUARDRAIL_WEBHOOK_. */
+export const webhookLimits = (limits: Readonly<Record<string, string>>): readonly object[] => [
+  {
+    apiVersion: 'gateway.networking.k8s.io/v1',
+    kind: 'GatewayClass',
+    metadata: { name: 'gatehouse' },
+    spec: {
+      controllerName: `${API_GROUP}/gatehouse`,
+      parametersRef: {
+        ...{ group: API_GROUP, kind: 'ProxyParameters' },
+        ...{ name: 'limits', namespace: 'default' },
+      },
+    },
+  },
+  {
+    apiVersion: `${API_GROUP}/v1alpha1`,
+    kind: 'ProxyParameters',
+    metadata: { name: 'limits' },
+    spec: {
+      env: Object.entries(limits).map(([name, value]) => ({
+        name: `GUARDRAIL_WEBHOOK_${name}`,
+        value,
+      })),
+    },
+  },
+]
+
 export interface GuardedStack extends Stack {
   readonly llm: Backend
   /** The Service "guard". */

@@ -155,12 +155,14 @@ const open = new Set<Gatehouse>()
 /** Characters of a log that are shown when a test fails. */
 const LOG_END = 4_000
 
-// A test that fails only now and then can be understood by nothing else.
-afterEach(({ task }) => {
-  if (task.result?.state !== 'fail') return
-  for (const one of open)
-    process.stderr.write(`Log of ${one.folder}, its end:\n${one.log().slice(-LOG_END)}\n`)
-})
+/** Shows the end of each log when a test fails: nothing else explains one that fails only now and then. */
+export function showLogsOfFailures(): void {
+  afterEach(({ task }) => {
+    if (task.result?.state !== 'fail') return
+    for (const one of open)
+      process.stderr.write(`Log of ${one.folder}, its end:\n${one.log().slice(-LOG_END)}\n`)
+  })
+}
 
 function handle(child: ChildProcess, folder: string, admin: string): Gatehouse {
   let log = ''
