@@ -114,12 +114,17 @@ const server = createServer((request, response) => {
   void answer(request)
     .catch(() => noVerdict(400, 'the request broke off'))
     .then(({ status, json }) => {
-      const headers = { 'content-type': 'application/json' }
-      // What is left of a body that was not read must not be taken for the next request.
-      const close = request.complete ? {} : { connection: 'close' }
-      response.writeHead(status, { ...headers, ...close }).end(JSON.stringify(json))
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(json))
+      if (!request.complete) dropRest(request)
     })
 })
+
+/** What is left of a body is dropped for a second: a connection that closes with unread bytes can lose the answer. */
+function dropRest(request: IncomingMessage): void {
+  const timer = setTimeout(() => request.socket.destroy(), 1_000)
+  request.once('end', () => clearTimeout(timer)).resume()
+}
+
 // Longer than Gatehouse keeps an idle connection (300 s), so that none closes just as it is used again.
 server.keepAliveTimeout = 310_000
 server.on('error', (error) => {
