@@ -1,6 +1,6 @@
 // The service as Envoy uses it: over gRPC, with deadlines and cancellation.
 
-import { Client, credentials, type ServiceError } from '@grpc/grpc-js'
+import type { Client, ServiceError } from '@grpc/grpc-js'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { buildAuthzTable } from '../../src/extauthz/authz-table.js'
 import { createCheckService } from '../../src/extauthz/check-service.js'
@@ -8,6 +8,7 @@ import type { KeySetFetch } from '../../src/extauthz/fresh-keys.js'
 import { createHeldBytes } from '../../src/extproc/stream/held-bytes.js'
 import { type GrpcServer, startGrpcServer } from '../../src/grpc/server.js'
 import { ANY_PORT } from '../support/any-port.js'
+import { plainClient } from '../support/grpc-client.js'
 import {
   available,
   bearer,
@@ -60,7 +61,7 @@ async function serve(
   })
   const messages = createHeldBytes(heldBytes)
   server = await startGrpcServer({ address: ANY_PORT, services: [service], logger, messages })
-  client = new Client(server.address, credentials.createInsecure())
+  client = plainClient(server.address)
   return client
 }
 

@@ -2,7 +2,7 @@
 
 import { create } from '@bufbuild/protobuf'
 import type { ServiceError } from '@grpc/grpc-js'
-import { Client, credentials, status } from '@grpc/grpc-js'
+import { type Client, status } from '@grpc/grpc-js'
 import type { GrpcAddress } from '../../src/grpc/address.js'
 import type {
   CheckRequest,
@@ -23,7 +23,7 @@ import { startGrpcServer } from '../../src/grpc/server.js'
 import type { GrpcService } from '../../src/grpc/service.js'
 import { unaryMethod } from '../../src/grpc/typed-methods.js'
 import { ANY_PORT } from '../support/any-port.js'
-import { authorizationService, healthService } from '../support/grpc-client.js'
+import { authorizationService, healthService, plainClient } from '../support/grpc-client.js'
 import { recordingLogger } from './recording-logger.js'
 
 const started: GrpcServer[] = []
@@ -53,7 +53,7 @@ export async function startUnready(
 }
 
 export function connect(server: GrpcServer): Client {
-  const client = new Client(server.address, credentials.createInsecure())
+  const client = plainClient(server.address)
   clients.push(client)
   return client
 }

@@ -89,13 +89,13 @@ test('without the fields both pass as they are', async () => {
 })
 
 /** The events of a streamed reply of OpenAI's Responses API with a tool, a file, and text between them. */
-const streamed = (about: string, note: string): string =>
+const streamed = (about: string, note: string, text = 'Listed.'): string =>
   [
     {
       ...{ type: 'response.output_item.done', output_index: 0 },
       item: { type: 'mcp_list_tools', tools: [{ name: 'fetch', description: about }] },
     },
-    { type: 'response.output_text.delta', output_index: 1, content_index: 0, delta: 'Listed.' },
+    { type: 'response.output_text.delta', output_index: 1, content_index: 0, delta: text },
     {
       ...{ type: 'response.output_item.done', output_index: 2 },
       item: { type: 'code_interpreter_call', outputs: [{ type: 'image', image_url: file(note) }] },
@@ -136,9 +136,11 @@ test.each([
 })
 
 test('without the fields both pass in streamed replies as they are', async () => {
-  const events = streamed('uses the secret', 'a secret note')
+  const events = streamed('uses the secret', 'a secret note', 'Listed plainly.')
   expect(await streamedBy('/streams-plain', events)).toBe(events)
-  expect(questions(stack.webhook)).toEqual(['/response | assistant: Listed.'])
+  // A stream that was rejected before may still ask about its own text.
+  const own = questions(stack.webhook).filter((question) => /plainly|secret|fetch/.test(question))
+  expect(own).toEqual(['/response | assistant: Listed plainly.'])
 })
 
 async function listed(path: string): Promise<readonly (string | undefined)[]> {

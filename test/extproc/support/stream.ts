@@ -2,13 +2,7 @@
 // the responses.
 
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
-import {
-  Client,
-  type ClientDuplexStream,
-  credentials,
-  Metadata,
-  type StatusObject,
-} from '@grpc/grpc-js'
+import { type Client, type ClientDuplexStream, Metadata, type StatusObject } from '@grpc/grpc-js'
 import {
   type ProcessingRequest,
   ProcessingRequestSchema,
@@ -20,7 +14,7 @@ import type { GrpcService } from '../../../src/grpc/service.js'
 import { ROUTE_METADATA_KEY } from '../../../src/ir/names.js'
 import type { Logger } from '../../../src/logger.js'
 import { ANY_PORT } from '../../support/any-port.js'
-import { EXTERNAL_PROCESSOR, messageCodec } from '../../support/grpc-client.js'
+import { EXTERNAL_PROCESSOR, messageCodec, plainClient } from '../../support/grpc-client.js'
 
 export type Message = MessageInitShape<typeof ProcessingRequestSchema>
 
@@ -58,7 +52,7 @@ export async function startProcServer(
     logger: silent,
     ...more,
   })
-  const client = new Client(server.address, credentials.createInsecure())
+  const client = plainClient(server.address)
   return {
     open: (...keys) => openStream(client, keys),
     openTraced: (key, ...context) => openStream(client, [key], context),

@@ -3,7 +3,6 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { create } from '@bufbuild/protobuf'
 import type { ClientDuplexStream } from '@grpc/grpc-js'
-import { Client, credentials } from '@grpc/grpc-js'
 import type {
   DeltaDiscoveryResponse,
   DiscoveryResponse,
@@ -23,7 +22,7 @@ import {
   VIRTUAL_HOST_TYPE,
 } from '../../../src/xds/encode/type-urls.js'
 import type { GatewaySnapshot, NodeSnapshot } from '../../../src/xds/server/snapshot-cache.js'
-import { discoveryService } from '../../support/grpc-client.js'
+import { discoveryService, plainClient } from '../../support/grpc-client.js'
 import { encodeJson } from '../../support/json-resources.js'
 
 type WorldRequest = MessageInitShape<typeof DiscoveryRequestSchema>
@@ -125,7 +124,7 @@ export class Delta extends FakeStream<object, DeltaDiscoveryResponse> {
 }
 
 export function fakeEnvoy(address: string) {
-  const client = new Client(address, credentials.createInsecure())
+  const client = plainClient(address)
   const open = <Response>(method: string): ClientDuplexStream<object, Response> => {
     const found = discoveryService[method]
     if (found === undefined) throw new Error(`no method ${method}`)
