@@ -10,7 +10,7 @@ import type { Resources } from '../../src/resources/kinds/resources.js'
 import { atOnce } from '../../src/turns.js'
 import { selfSigned } from '../support/certificates.js'
 import { decoded } from '../support/decoded.js'
-import { API_GROUP, type Document } from '../support/resources.js'
+import { API_GROUP, backendRef, type Document, gateway, httpRoute } from '../support/resources.js'
 import { OPTIONS } from '../support/translate-case.js'
 
 const GATEWAY_API = 'gateway.networking.k8s.io/v1'
@@ -85,25 +85,8 @@ test('the oldest policies have room, and those beyond it say why they have none'
 })
 
 test('a backend without room answers 503, and is never sent plain text', () => {
-  const route: Document = {
-    apiVersion: GATEWAY_API,
-    kind: 'HTTPRoute',
-    metadata: { name: 'r' },
-    spec: {
-      parentRefs: [{ name: 'gw' }],
-      rules: [{ backendRefs: [{ group: API_GROUP, kind: 'ProxyBackend', name: 'b-39' }] }],
-    },
-  }
-  const gateway: Document = {
-    apiVersion: GATEWAY_API,
-    kind: 'Gateway',
-    metadata: { name: 'gw' },
-    spec: {
-      gatewayClassName: 'gatehouse',
-      listeners: [{ name: 'http', port: 8080, protocol: 'HTTP' }],
-    },
-  }
-  const { ir, statuses } = translate([LARGE, gateway, route, ...guarded(40)])
+  const route = httpRoute('r', { rules: [{ backendRefs: [backendRef('b-39')] }] })
+  const { ir, statuses } = translate([LARGE, gateway([8080]), route, ...guarded(40)])
   expect(ir.destinations).toEqual([])
   const conditions = statuses.find(({ kind }) => kind === 'HTTPRoute')?.conditions ?? []
   expect(conditions).toContainEqual(

@@ -45,11 +45,13 @@ export function translateAuthorities(
   const bad = bundles.find((bundle) => !bundle.ok)
   if (bad !== undefined && usable.length === 0) return bad
   const pem = joinAuthorities(usable, MOST_CHARACTERS)
-  const problem = pem.ok ? roomProblem(context, policy) : pem.error
-  return pem.ok && problem === undefined
-    ? ok({ pem: pem.value })
-    : err({ reason: 'NoValidCACertificate', message: `caCertificateRefs: ${problem ?? ''}` })
+  if (!pem.ok) return unusable(pem.error)
+  const problem = roomProblem(context, policy)
+  return problem === undefined ? ok({ pem: pem.value }) : unusable(problem)
 }
+
+const unusable = (why: string): Result<never, TlsPolicyProblem> =>
+  err({ reason: 'NoValidCACertificate', message: `caCertificateRefs: ${why}` })
 
 /** Characters of the authorities in PEM; each cluster of Envoy has a copy. */
 const MOST_CHARACTERS = 1024 * 1024
