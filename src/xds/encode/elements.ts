@@ -5,15 +5,6 @@ import type { DescMessage } from '@bufbuild/protobuf'
 import { type Encoded, hashOf } from './encode.js'
 import { joinShort, lengthOf } from './parts.js'
 
-/** Returns a function that encodes a repeated field with these messages. list is the field's name in Envoy's API. */
-export function elementsOf(
-  schema: DescMessage,
-  list: string,
-): (messages: readonly Uint8Array[]) => Buffer {
-  const prefix = fieldPrefixOf(schema, list)
-  return (messages) => Buffer.concat(messages.flatMap((bytes) => [prefix(bytes.length), bytes]))
-}
-
 /** Returns a function that encodes what precedes the bytes of a field: its number, its wire type and their length. */
 export function fieldPrefixOf(schema: DescMessage, field: string): (length: number) => Uint8Array {
   const number = schema.fields.find(({ name }) => name === field)?.number ?? 0
@@ -25,7 +16,7 @@ const LENGTH_DELIMITED = 2
 const varint = (value: number): readonly number[] =>
   value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...varint(value >>> 7)]
 
-/** Returns a function that encodes a repeated field like elementsOf(), with a version. */
+/** Returns a function that encodes a repeated field with these messages. list is the field's name in Envoy's API. */
 export function encodedElementsOf(
   schema: DescMessage,
   list: string,

@@ -7,10 +7,11 @@ import {
 } from '../../grpc/generated/envoy/config/endpoint/v3/endpoint_components_pb.js'
 import { ClusterLoadAssignmentSchema } from '../../grpc/generated/envoy/config/endpoint/v3/endpoint_pb.js'
 import type { Work } from '../../turns.js'
-import { elementsOf } from './elements.js'
+import { fieldPrefixOf } from './elements.js'
 import { encodedBytes, type EncodedResource, hashOf, resourceOf } from './encode.js'
+import { lengthOf } from './parts.js'
 
-const localities = elementsOf(ClusterLoadAssignmentSchema, 'endpoints')
+const localityPrefix = fieldPrefixOf(ClusterLoadAssignmentSchema, 'endpoints')
 
 /** Encodes a ClusterLoadAssignment whose endpoints, in parts, are of one locality. name: of the cluster. */
 export function* encodeLoadAssignment(
@@ -25,7 +26,7 @@ export function* encodeLoadAssignment(
     listed.push(encodedBytes(LocalityLbEndpointsSchema, part, name))
     yield
   }
-  const locality = listed.length === 0 ? [] : [Buffer.concat(listed)]
-  const all = Buffer.concat([bytes, localities(locality)])
+  const locality = listed.length === 0 ? [] : [localityPrefix(lengthOf(listed)), ...listed]
+  const all = Buffer.concat([bytes, ...locality])
   return resourceOf(ClusterLoadAssignmentSchema, name, { parts: [all], version: hashOf(all) })
 }
