@@ -67,7 +67,7 @@ function* groupGateway(
     ] as const,
     ([list, typeUrl]) => group(list, typeUrl),
   )
-  const hosts = concat(routes.flatMap((configuration) => configuration.hosts.map(resourcesOf)))
+  const hosts = concat(routes.flatMap((configuration) => configuration.fetched.map(resourcesOf)))
   yield
   let whole: NodeSnapshot | undefined
   return {

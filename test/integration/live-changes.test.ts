@@ -211,6 +211,27 @@ describe('under constant traffic', () => {
     await eventually(() => expect(send(origin, '/')).rejects.toThrow('ECONNREFUSED'))
   })
 
+  test('a route that is gone stays gone when its listener has another one, after a while without any', async () => {
+    const port = await freePort()
+    const origin = `http://127.0.0.1:${String(port)}`
+    const statusFor = async (host: string) =>
+      (await send(origin, '/', { headers: { host } })).status
+    const on = (name: string, hostnames?: readonly string[]) =>
+      httpRoute(name, {
+        parentRefs: [{ name: 'lonely' }],
+        ...(hostnames && { hostnames }),
+        rules: [rule('/', 'one')],
+      })
+    await stack.write('lonely.yaml', gateway([port], 'lonely'), on('any-host'))
+    await eventually(async () => expect(await statusFor('other.example')).toBe(200))
+    await stack.write('lonely.yaml', gateway([port], 'lonely'))
+    await eventually(async () => expect(await statusFor('other.example')).toBe(404))
+    await stack.write('lonely.yaml', gateway([port], 'lonely'), on('one-host', ['one.example']))
+    await eventually(async () => expect(await statusFor('one.example')).toBe(200))
+    expect(await statusFor('other.example')).toBe(404)
+    await stack.remove('lonely.yaml')
+  })
+
   test('and none of it dropped a request or the stream', async () => {
     const outcomes = await traffic.stop()
     expect(outcomes.length).toBeGreaterThan(100)

@@ -120,7 +120,7 @@ function forms(all: readonly JsonObject[], splits: boolean): GatewaySnapshot {
   const routes = all.filter(isRouteConfiguration).map(encodeRoutesJson)
   const others = all.filter((json) => !isRouteConfiguration(json)).map((json) => encodeJson(json))
   const whole = group([...others, ...routes.map((each) => each.whole())])
-  const hosts = routes.flatMap((each) => each.hosts.flat().map(({ resource }) => resource))
+  const hosts = routes.flatMap((each) => each.fetched.flat().map(({ resource }) => resource))
   const split = group([...others, ...routes.map((each) => each.split), ...hosts])
   return { split: splits ? split : whole, whole: () => whole }
 }

@@ -1,6 +1,7 @@
 // Encodes route configurations and virtual hosts from the bytes of their parts. Most of thousands of routes stay as
 // they are, and a protobuf message is the concatenation of its fields in any order.
 
+import { create } from '@bufbuild/protobuf'
 import {
   type Route,
   RouteSchema,
@@ -38,6 +39,8 @@ export interface EncodedRoutes {
    * Without virtual hosts: Envoy fetches them by the configuration's name (VHDS), and a change sends only that host.
    */
   readonly split: EncodedResource
+  /** What Envoy fetches for split: the hosts, or if there are none, one that has no routes. */
+  readonly fetched: readonly Chunk<EncodedHost>[]
   /** With the virtual hosts. Built on demand, as it is large and most Envoys never need it. */
   readonly whole: () => EncodedResource
 }
@@ -79,18 +82,35 @@ export function createRoutesEncoder(): RoutesEncoder {
         encode(RouteConfigurationSchema, own, name)
       const resource = (encoded: Encoded): EncodedResource =>
         resourceOf(RouteConfigurationSchema, name, encoded)
-      // A configuration without hosts omits vhds: Envoy would wait for the first host and hold back the listener.
-      const split = encodeOwn(hosts.length === 0 ? configuration : { ...configuration, vhds })
       let whole: EncodedResource | undefined
       return {
         name,
         hosts,
-        split: resource(split),
+        split: resource(encodeOwn({ ...configuration, vhds })),
+        fetched: hosts.length === 0 ? [[encodeStandIn(name)]] : hosts,
         whole: () =>
           (whole ??= resource(joinFields(encodeOwn(configuration), hosts.map(hostElements)))),
       }
     },
   }
+}
+
+/** A reserved name (RFC 6761, section 6.4): no route has it while this host is there, as it is the only one. */
+const NO_HOST = 'no-routes.invalid'
+
+/**
+ * Encodes the host of a configuration that has none. Envoy must always have a host to fetch: without one it would hold
+ * back a new listener, and where a configuration stops to say vhds, Envoy keeps the hosts that it had, deaf to their
+ * removal, and serves them again with the next one.
+ */
+function encodeStandIn(configuration: string): EncodedHost {
+  const name = `${configuration}/${NO_HOST}`
+  const own = encode(
+    VirtualHostSchema,
+    create(VirtualHostSchema, { name, domains: [NO_HOST] }),
+    name,
+  )
+  return { resource: resourceOf(VirtualHostSchema, name, own), own, routes: [] }
 }
 
 const elementsOfHost = encodedElementsOf(VirtualHostSchema, 'routes')

@@ -190,12 +190,25 @@ describe('a route configuration', () => {
     expect(after.split.version).toBe(before.split.version)
   })
 
-  test('without its virtual hosts says where to fetch them, unless there are none', () => {
+  test('without its virtual hosts says where to fetch them, even if there are none', () => {
+    for (const hosts of [[host('one')], []]) {
+      const read = decode(RouteConfigurationSchema, encodeAll(hosts).split)
+      expect(equals(RouteConfigurationSchema, read, { ...own, vhds })).toBe(true)
+    }
+  })
+
+  test('always has a virtual host to fetch: one without routes if there are none', () => {
     const some = encodeAll([host('one')])
-    const read = decode(RouteConfigurationSchema, some.split)
-    expect(equals(RouteConfigurationSchema, read, { ...own, vhds })).toBe(true)
+    expect(some.fetched).toBe(some.hosts)
     const none = encodeAll([])
-    expect(none.split.parts).toEqual(none.whole().parts)
+    expect(none.hosts).toEqual([])
+    const [standIn] = none.fetched.flat()
+    const read = decode(VirtualHostSchema, standIn?.resource ?? { parts: [], version: '' })
+    const expected = create(VirtualHostSchema, {
+      name: 'r/no-routes.invalid',
+      domains: ['no-routes.invalid'],
+    })
+    expect(equals(VirtualHostSchema, read, expected)).toBe(true)
   })
 
   test('names its virtual hosts, which are resources too', () => {
