@@ -1,12 +1,14 @@
-// A real Envoy serves what was published last, whatever came before: routes, listeners and connections that come and go.
+// A real Envoy serves what was published last, whatever came before: routes, clusters, listeners and connections that come
+// and go.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../src/ir/json.js'
 import { ROUTE_TYPE } from '../../src/xds/encode/type-urls.js'
 import { eventually } from '../../testing/eventually.js'
 import { freePort } from '../../testing/ports.js'
-import { listener } from '../support/ads-resources.js'
+import { cluster, listener } from '../support/ads-resources.js'
 import { type RealAds, realAds } from '../support/ads-server.js'
+import { type Backend, startBackend } from '../support/backend.js'
 import { send } from '../support/http.js'
 import { createRandom } from '../support/random.js'
 
@@ -21,54 +23,68 @@ const HOSTS = {
   'c.test': ['*.test', '*'],
   'other.example': ['*'],
 } as const
+const CLUSTERS = ['red', 'green', 'blue']
+const BACKENDS = ['one', 'two'] as const
 
-/** The answers of a listener by domain; undefined if there is no listener. */
-type Answers = ReadonlyMap<string, string> | undefined
-
-const routes = (name: string, answers: ReadonlyMap<string, string>): JsonObject => ({
-  '@type': ROUTE_TYPE,
-  name,
-  virtual_hosts: [...answers].map(([domain, text]) => ({
-    name: `${name}/${domain}`,
-    domains: [domain],
-    routes: [
-      {
-        match: { prefix: '/' },
-        direct_response: { status: 200, body: { inline_string: text } },
-      },
-    ],
-  })),
-})
-
-async function ask(port: number, host: string): Promise<string> {
-  const { status, body } = await send(`http://127.0.0.1:${String(port)}`, '/', {
-    headers: { host },
-  })
-  return `${String(status)} ${body}`
+/** A cluster: where its endpoint is, and something else that can change. */
+interface Cluster {
+  readonly backend: (typeof BACKENDS)[number]
+  readonly timeout: string
 }
 
-async function expectServed(port: number, answers: Answers): Promise<void> {
-  if (answers === undefined) return expect(ask(port, 'a.test')).rejects.toThrow()
-  for (const [host, domains] of Object.entries(HOSTS)) {
-    const domain = domains.find((each) => answers.has(each))
-    const expected = domain === undefined ? '404 ' : `200 ${answers.get(domain) ?? ''}`
-    expect(`${host}: ${await ask(port, host)}`).toBe(`${host}: ${expected}`)
+/** What is published. */
+interface State {
+  /** For each listener the cluster of each domain; undefined if there is no such listener. */
+  readonly listeners: readonly (ReadonlyMap<string, string> | undefined)[]
+  readonly clusters: Readonly<Record<string, Cluster>>
+}
+
+type Random = (below: number) => number
+
+const oneOf = <T>(list: readonly T[], random: Random): T => list[random(list.length)] as T
+
+/** Changes about a half: some domains stay as they are, some are new, and often there are none. */
+function next({ listeners, clusters }: State, random: Random): State {
+  const chance = (percent: number): boolean => random(100) < percent
+  const changed = (hosts: State['listeners'][number]): State['listeners'][number] => {
+    if (chance(10)) return undefined
+    if (chance(30)) return new Map()
+    const chosen = DOMAINS.filter(() => chance(50))
+    return new Map(
+      chosen.map((domain) => [
+        domain,
+        (chance(50) ? hosts?.get(domain) : undefined) ?? oneOf(CLUSTERS, random),
+      ]),
+    )
+  }
+  return {
+    listeners: listeners.map((hosts) => (chance(50) ? hosts : changed(hosts))),
+    clusters: Object.fromEntries(
+      Object.entries(clusters).map(([name, before]) => [
+        name,
+        {
+          backend: chance(70) ? before.backend : oneOf(BACKENDS, random),
+          timeout: chance(70) ? before.timeout : `${String(1 + random(5))}s`,
+        },
+      ]),
+    ),
   }
 }
 
-/** Changes the answers: some stay as they are, some are new, and often there are none. */
-function changed(answers: Answers, text: string, random: (below: number) => number): Answers {
-  const chance = (percent: number): boolean => random(100) < percent
-  if (chance(10)) return undefined
-  if (chance(30)) return new Map()
-  const chosen = DOMAINS.filter(() => chance(50))
-  return new Map(
-    chosen.map((domain) => [
-      domain,
-      (chance(50) ? answers?.get(domain) : undefined) ?? `${domain} ${text}`,
-    ]),
-  )
+const EMPTY: State = {
+  listeners: [new Map(), new Map()],
+  clusters: Object.fromEntries(CLUSTERS.map((name) => [name, { backend: 'one', timeout: '1s' }])),
 }
+
+const routes = (name: string, hosts: ReadonlyMap<string, string>): JsonObject => ({
+  '@type': ROUTE_TYPE,
+  name,
+  virtual_hosts: [...hosts].map(([domain, to]) => ({
+    name: `${name}/${domain}`,
+    domains: [domain],
+    routes: [{ match: { prefix: '/' }, route: { cluster: to } }],
+  })),
+})
 
 describe.each([
   { protocol: 'state of the world', world: true, splits: false },
@@ -77,45 +93,75 @@ describe.each([
 ])('$protocol', ({ world, splits }) => {
   let ads: RealAds
   let ports: readonly number[]
+  let backends: Readonly<Record<Cluster['backend'], Backend>>
 
   beforeAll(async () => {
     ports = [await freePort(), await freePort()]
+    backends = { one: await startBackend('one'), two: await startBackend('two') }
+    for (const name of BACKENDS) backends[name].answer((_, response) => response.end(name))
     ads = await realAds(splits)
     await ads.start()
-    publish(ports.map(() => new Map()))
+    publish(EMPTY)
     await ads.startEnvoy({ cluster: NODE, world })
   })
-  afterAll(() => ads.close())
+  afterAll(async () => {
+    await ads.close()
+    await Promise.all(BACKENDS.map((name) => backends[name].close()))
+  })
 
-  const portAt = (index: number): number => ports[index] ?? 0
-
-  const publish = (listeners: readonly Answers[]): void =>
+  function publish({ listeners, clusters }: State): void {
+    const used = new Set(listeners.flatMap((hosts) => [...(hosts?.values() ?? [])]))
     ads.publish({
-      [NODE]: listeners.flatMap((answers, index) => {
-        const name = `${NODE}/${String(index)}`
-        return answers === undefined ? [] : [listener(portAt(index), name), routes(name, answers)]
-      }),
+      [NODE]: [
+        ...ports.flatMap((port, index) => {
+          const hosts = listeners[index]
+          const name = `${NODE}/${String(index)}`
+          return hosts === undefined ? [] : [listener(port, name), routes(name, hosts)]
+        }),
+        ...Object.entries(clusters).flatMap(([name, { backend, timeout }]) => {
+          if (!used.has(name)) return []
+          const [own = {}, endpoints = {}] = cluster(name, backends[backend].port)
+          return [{ ...own, connect_timeout: timeout }, endpoints]
+        }),
+      ],
     })
+  }
+
+  async function expectServed({ listeners, clusters }: State): Promise<void> {
+    for (const [index, port] of ports.entries()) {
+      const hosts = listeners[index]
+      const origin = `http://127.0.0.1:${String(port)}`
+      const ask = async (host: string) => {
+        const { status, body } = await send(origin, '/', { headers: { host } })
+        return `${host}: ${String(status)} ${body}`
+      }
+      if (hosts === undefined) await expect(ask('a.test')).rejects.toThrow()
+      else
+        for (const [host, domains] of Object.entries(HOSTS)) {
+          const domain = domains.find((each) => hosts.has(each))
+          const to = clusters[hosts.get(domain ?? '') ?? '']
+          expect(await ask(host)).toBe(
+            `${host}: ${to === undefined ? '404 ' : `200 ${to.backend}`}`,
+          )
+        }
+    }
+  }
 
   test('serves what was published last', async () => {
     const random = createRandom(41)
-    let listeners: readonly Answers[] = ports.map(() => new Map())
+    let state = EMPTY
     for (let step = 0; step < STEPS; step += 1) {
       const connection = random(10)
       if (connection === 0) await ads.stop()
       if (connection === 1) ads.endStreams()
       // Nobody waits for some of the states.
       for (let left = random(3); left >= 0; left -= 1) {
-        listeners = listeners.map((answers) =>
-          random(2) === 0 ? answers : changed(answers, `${String(step)}.${String(left)}`, random),
-        )
-        publish(listeners)
+        state = next(state, random)
+        publish(state)
       }
       if (connection === 0) await ads.start()
-      await eventually(
-        () => Promise.all(listeners.map((answers, i) => expectServed(portAt(i), answers))),
-        30_000,
-      )
+      await eventually(() => expectServed(state), 30_000)
     }
+    expect(ads.events.filter(({ kind }) => kind === 'nack')).toEqual([])
   }, 300_000)
 })
