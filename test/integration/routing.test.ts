@@ -216,4 +216,10 @@ describe('backends', () => {
     })
     expect([...seen].sort()).toEqual(['a', 'b'])
   })
+
+  test('have no idle connection left when servers of Node and uvicorn would close it', async () => {
+    expect(await world.whoAnswers('one.example', '/')).toBe('a')
+    expect(await world.a.connections()).toBeGreaterThan(0)
+    await eventually(async () => expect(await world.a.connections()).toBe(0), 30_000)
+  })
 })

@@ -75,6 +75,28 @@ export const http2Options = (
 
 const HTTP2 = http2Options(MAX_WAITING_FRAMES)
 
+/**
+ * Shorter than the 5 s after which servers of Node and uvicorn, which most MCP servers are, close an idle connection. A
+ * request that Envoy sends over it at that moment is answered 503, and cannot be repeated.
+ */
+const IDLE_MS = 4_000
+
+const HTTP1: Cluster['typedExtensionProtocolOptions'] = {
+  [HTTP_PROTOCOL_OPTIONS]: packed(HttpProtocolOptionsSchema, {
+    commonHttpProtocolOptions: { idleTimeout: durationOf(IDLE_MS) },
+    upstreamProtocolOptions: {
+      case: 'explicitHttpConfig',
+      value: { protocolConfig: { case: 'httpProtocolOptions', value: {} } },
+    },
+  }),
+}
+
+/** A connection with TLS is dear, and mostly to a server that keeps it for longer. */
+function protocolOptions({ protocol, tls }: Destination): Cluster['typedExtensionProtocolOptions'] {
+  if (protocol === 'http2') return HTTP2
+  return tls === undefined ? HTTP1 : {}
+}
+
 /** Returns the discovery fields. Addresses change often and are delivered over EDS; names are resolved by Envoy. */
 const discoveryFields = ({ name, endpoints }: Destination): FieldsOf<typeof ClusterSchema> =>
   endpoints.type === 'addresses'
@@ -95,7 +117,7 @@ export const buildCluster = (destination: Destination, options: XdsOptions): Clu
     ...discoveryFields(destination),
     connectTimeout: durationOf(CONNECT_TIMEOUT_MS),
     circuitBreakers: CIRCUIT_BREAKERS,
-    typedExtensionProtocolOptions: destination.protocol === 'http2' ? HTTP2 : {},
+    typedExtensionProtocolOptions: protocolOptions(destination),
     transportSocket:
       destination.tls &&
       buildUpstreamTls(destination.tls, destination.protocol, options.systemCaFile),
