@@ -26,8 +26,13 @@ const bundle = (characters: number, namespace = 'default'): object => ({
 
 const LARGE = bundle(MEBIBYTE)
 
-/** A policy for a ProxyBackend, or for a Service. number: the order of creation. */
-const policy = (number: number, kind = 'ProxyBackend', namespace = 'default'): Document => ({
+/** A policy for a ProxyBackend, or for a Service. number: the order of creation; bundles: the ConfigMaps that it names. */
+const policy = (
+  number: number,
+  kind = 'ProxyBackend',
+  namespace = 'default',
+  bundles = ['bundle'],
+): Document => ({
   apiVersion: GATEWAY_API,
   kind: 'BackendTLSPolicy',
   metadata: {
@@ -38,7 +43,7 @@ const policy = (number: number, kind = 'ProxyBackend', namespace = 'default'): D
     targetRefs: [{ group: kind === 'Service' ? '' : API_GROUP, kind, name: `b-${number}` }],
     validation: {
       hostname: 'a.example',
-      caCertificateRefs: [{ group: '', kind: 'ConfigMap', name: 'bundle' }],
+      caCertificateRefs: bundles.map((name) => ({ group: '', kind: 'ConfigMap', name })),
     },
   },
 })
@@ -111,6 +116,16 @@ test('each namespace has a limit of its own, and small bundles have none', () =>
   const others = [bundle(16 * 1024, 'small'), ...guarded(2_200, 'small')]
   const found = refused(translate([LARGE, ...guarded(33), ...others]))
   expect([...found.keys()]).toEqual(['default/tls-32'])
+})
+
+test('what is too long for one policy takes no room', () => {
+  const tooLong = [...Array(20).keys()].flatMap((at) => [
+    backend(at),
+    policy(at, 'ProxyBackend', 'default', ['bundle', 'bundle']),
+  ])
+  const found = refused(translate([LARGE, ...tooLong, backend(20), policy(20)]))
+  expect(found.size).toBe(20)
+  expect(found.has('default/tls-20')).toBe(false)
 })
 
 test('what is removed makes room', () => {

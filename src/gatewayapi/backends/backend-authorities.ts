@@ -78,7 +78,9 @@ function* findRoom(context: Context, namespace: string): Work<ReadonlySet<TlsPol
   let left = MOST_IN_NAMESPACE
   for (const policy of context.reader.read('tlsPoliciesIn', namespace) ?? []) {
     const size = sizeOf(context, policy)
-    const copies = size <= SMALL ? 0 : size * copiesOf(context, policy)
+    // What is too long for one policy reaches no cluster.
+    const counts = size > SMALL && size <= MOST_CHARACTERS
+    const copies = counts ? size * copiesOf(context, policy) : 0
     if (copies > 0 && copies <= left) found.add(policy)
     if (copies <= left) left -= copies
     yield
