@@ -1,6 +1,6 @@
 // What happens to a guarded request that is under way while its route, or its Gateway, is removed.
 
-import type { ServerResponse } from 'node:http'
+import { Agent, request, type ServerResponse } from 'node:http'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { eventually } from '../../testing/eventually.js'
 import { freePort } from '../../testing/ports.js'
@@ -95,4 +95,44 @@ test('a stream goes on when its Gateway goes, guarded to its end, in the same En
   await eventually(() => expect(send(stack.origin, '/going')).rejects.toThrow())
   await stream.expectGuardedEnd()
   expect(await uptime()).toBeGreaterThanOrEqual(before)
+})
+
+/** Resolves to the status of a request over the one connection of the agent, and the local port of that. */
+const askOver = (agent: Agent, port: number): Promise<{ status?: number; from?: number }> =>
+  new Promise((resolve, reject) => {
+    const options = { agent, port, host: '127.0.0.1', path: '/' }
+    request(options, (answer) => {
+      const from = answer.socket.localPort
+      answer.resume().on('end', () => resolve({ status: answer.statusCode, from }))
+    })
+      .on('error', reject)
+      .end()
+  })
+
+test('a connection that outlives its Gateway is not served by its routes for long', async () => {
+  const port = await freePort()
+  await stack.write(
+    'leaving.yaml',
+    gateway([port], 'leaving'),
+    httpRoute('leaving', { parentRefs: [{ name: 'leaving' }], rules: [rule('/', 'llm')] }),
+  )
+  const agents = [1, 2, 3].map(() => new Agent({ keepAlive: true, maxSockets: 1 }))
+  const opened = await eventually(async () => {
+    const answers = await Promise.all(agents.map((agent) => askOver(agent, port)))
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
+    return answers
+  })
+  await stack.remove('leaving.yaml')
+  const routes = async () =>
+    (await fetch(`${stack.envoyAdmin}/config_dump?resource=dynamic_route_configs`)).text()
+  await eventually(async () => expect(await routes()).not.toContain('default/leaving/0/0'), 60_000)
+  // While it drains, Envoy closes a few connections.
+  const answers = await Promise.allSettled(agents.map((agent) => askOver(agent, port)))
+  const kept = answers.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
+  expect(kept.length).toBeGreaterThan(0)
+  for (const { status, from } of kept) {
+    expect(status).toBe(404)
+    expect(opened.map((one) => one.from)).toContain(from)
+  }
+  for (const agent of agents) agent.destroy()
 })

@@ -206,25 +206,33 @@ export class AdsStream {
   }
 
   #mayRemove(type: TypeStream, look: Look): MayRemove {
-    if (type.typeUrl === VIRTUAL_HOST_TYPE) return this.#mayRemoveHost(look.snapshot)
+    if (type.typeUrl === VIRTUAL_HOST_TYPE) return this.#mayRemoveHost(type, look)
     if (type.typeUrl === LISTENER_TYPE) return () => true
     if (!this.#referrersCurrent(look, type.typeUrl)) return () => false
     if (REFERRERS.includes(type.typeUrl)) return () => true
+    return this.#hasLingered(type, look)
+  }
+
+  #hasLingered({ lingering }: TypeStream, { now }: Look): MayRemove {
     const { lingerMs } = this.#options.waits
-    return (name) => type.lingering.begunAt(name, look.now) + lingerMs <= look.now
+    return (name) => lingering.begunAt(name, now) + lingerMs <= now
   }
 
   /**
    * Decides which virtual hosts may be removed. Nothing refers to them, but a draining listener still serves its
-   * connections with the hosts of its old route configuration, until Envoy unsubscribes from that.
+   * connections with the hosts of its old route configuration, until Envoy unsubscribes from that. They linger for
+   * those; a change would not reach them any more.
    */
-  #mayRemoveHost(snapshot: NodeSnapshot): MayRemove {
+  #mayRemoveHost(type: TypeStream, look: Look): MayRemove {
     const routes = this.#types.get(ROUTE_TYPE)
     if (routes === undefined) return () => true
-    const configurations = this.#wanted(routes, snapshot)
+    const configurations = this.#wanted(routes, look.snapshot)
+    const hasLingered = this.#hasLingered(type, look)
     return (host) => {
       const configuration = routeConfigurationOf(host)
-      return configurations.has(configuration) || !routes.subscription.wants(configuration)
+      const isDraining =
+        !configurations.has(configuration) && routes.subscription.wants(configuration)
+      return !isDraining || hasLingered(host)
     }
   }
 

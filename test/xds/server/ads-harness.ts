@@ -36,11 +36,18 @@ export interface AdsHarness {
   close(): Promise<void>
 }
 
-/** onSent: told of each response. */
-export async function startAds(
+interface AdsOptions {
+  readonly mayReceiveSecrets?: boolean
+  /** Called on each response. */
+  readonly onSent?: () => void
+  readonly lingerMs?: number
+}
+
+export async function startAds({
   mayReceiveSecrets = true,
-  onSent = (): void => undefined,
-): Promise<AdsHarness> {
+  onSent = () => undefined,
+  lingerMs = 0,
+}: AdsOptions = {}): Promise<AdsHarness> {
   const cache = new SnapshotCache()
   const events: string[] = []
   const { logger } = recordingLogger()
@@ -52,7 +59,7 @@ export async function startAds(
       xdsNack: (type, id) => events.push(`count ${type} ${id}`),
     },
     mayReceiveSecrets: () => mayReceiveSecrets,
-    waits: { patienceMs: PATIENCE_MS, lingerMs: 0 },
+    waits: { patienceMs: PATIENCE_MS, lingerMs },
     onSent,
     onAck: (peer, type, version) => events.push(`ack ${peer.node} ${shortType(type)} ${version}`),
     onNack: (peer, type, version, message) =>

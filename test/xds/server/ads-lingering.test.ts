@@ -1,4 +1,5 @@
 // Clusters that no route names any more stay for a while: requests that are being checked have chosen their route already.
+// So do the virtual hosts of a listener that drains.
 // The tests control the clock.
 
 import { create } from '@bufbuild/protobuf'
@@ -13,6 +14,7 @@ import {
   LISTENER_TYPE,
   ROUTE_TYPE,
   shortType,
+  VIRTUAL_HOST_TYPE,
 } from '../../../src/xds/encode/type-urls.js'
 import { AdsStream } from '../../../src/xds/server/ads-stream.js'
 import { incremental, world } from '../../../src/xds/server/protocols.js'
@@ -162,5 +164,43 @@ describe('a cluster and its endpoints whose route is gone', () => {
     ])
     pass(2)
     expect(sent.at(-1)).toBe('21: Cluster newer -new')
+  })
+})
+
+describe('the virtual hosts of a listener that is gone', () => {
+  const served: Contents = { listeners: ['l'], routes: ['r'], hosts: ['r/a'] }
+
+  const openWithHosts = (): void => {
+    snapshot = nodeSnapshot(served)
+    open('incremental')
+    request('incremental', VIRTUAL_HOST_TYPE, '')
+    pass(1)
+    sent = []
+  }
+
+  test('linger for its connections, which are draining, and are then removed', () => {
+    openWithHosts()
+    publish({})
+    pass(LINGER_S - 1)
+    expect(sent).toEqual(['2: Listener -l', '2: RouteConfiguration -r'])
+    pass(2)
+    expect(sent.at(-1)).toBe('17: VirtualHost -r/a')
+  })
+
+  test('are sent again if it comes back later', () => {
+    openWithHosts()
+    publish({})
+    pass(LINGER_S + 1)
+    sent = []
+    publish(served)
+    pass(1)
+    expect(sent).toEqual(['18: Listener l', '18: RouteConfiguration r', '18: VirtualHost r/a'])
+  })
+
+  test('do not linger as long as it is there', () => {
+    openWithHosts()
+    publish({ ...served, hosts: [] })
+    pass(1)
+    expect(sent).toEqual(['2: VirtualHost -r/a'])
   })
 })

@@ -104,7 +104,7 @@ describe('secrets', () => {
 
   test('are not sent where it is not', async () => {
     await ads.close()
-    ads = await startAds(false)
+    ads = await startAds({ mayReceiveSecrets: false })
     ads.publish({ secrets: ['s'], clusters: ['c'] })
     const stream = ads.envoy.world()
     stream.ask(SECRET_TYPE, ['s'], { node })

@@ -12,8 +12,10 @@ afterEach(() => ads?.close())
 
 test('a change for 40 Envoys is sent to a few of them in each turn, and to all', async () => {
   let sent = 0
-  const server = await startAds(true, () => {
-    sent += 1
+  const server = await startAds({
+    onSent: () => {
+      sent += 1
+    },
   })
   ads = server
   server.publish({ clusters: ['a=1'] })
@@ -47,8 +49,10 @@ test('Envoys that come at once for thousands of resources are answered in turns,
     next = setImmediate(count)
   })
   onTestFinished(() => clearImmediate(next))
-  const server = await startAds(true, () => {
-    sentIn.set(turn, (sentIn.get(turn) ?? 0) + 1)
+  const server = await startAds({
+    onSent: () => {
+      sentIn.set(turn, (sentIn.get(turn) ?? 0) + 1)
+    },
   })
   ads = server
   const names = [...Array(CLUSTERS).keys()].map((index) => `c${String(index)}`)
@@ -69,7 +73,7 @@ test('Envoys that come at once for thousands of resources are answered in turns,
 test('a request with thousands of names is taken in one turn and answered in a later one', async () => {
   const names = [...Array(4_000).keys()].map((index) => `c${String(index)}`)
   const steps: string[] = []
-  const server = await startAds(true, () => void steps.push('answered'))
+  const server = await startAds({ onSent: () => void steps.push('answered') })
   ads = server
   const handle = vi.spyOn(AdsStream.prototype, 'handle').mockImplementation(function (
     this: AdsStream,

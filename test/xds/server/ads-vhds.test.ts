@@ -126,28 +126,6 @@ describe('virtual hosts', () => {
     await stream.silent()
   })
 
-  test('stay with a route configuration that is gone, as long as Envoy needs it', async () => {
-    ads.publish({ routes: ['r', 's'], hosts: ['r/a', 's/a'] })
-    const stream = await connected('r', 's')
-    ads.publish({ routes: ['r'], hosts: ['r/a'] })
-    expect(await takeDelta(stream)).toBe('RouteConfiguration -s')
-    await stream.silent()
-    stream.ask(ROUTE_TYPE, { resourceNamesUnsubscribe: ['s'] })
-    expect(await takeDelta(stream)).toBe('VirtualHost -s/a')
-    await stream.silent()
-  })
-
-  test('of before go from a route configuration that comes back', async () => {
-    ads.publish({ routes: ['r', 's'], hosts: ['r/a', 's/a', 's/b'] })
-    const stream = await connected('r', 's')
-    ads.publish({ routes: ['r'], hosts: ['r/a'] })
-    expect(await takeDelta(stream)).toBe('RouteConfiguration -s')
-    ads.publish({ routes: ['r', 's'], hosts: ['r/a', 's/b'] })
-    expect(await takeDelta(stream)).toBe('RouteConfiguration s')
-    expect(await takeDelta(stream)).toBe('VirtualHost s/b -s/a')
-    await stream.silent()
-  })
-
   test('are sent at once, even if Envoy has NACKed others', async () => {
     ads.publish({ listeners: ['l'], routes: ['r'], hosts: ['r/a', 'r/b'] })
     const stream = ads.envoy.delta()
@@ -222,6 +200,35 @@ describe('virtual hosts', () => {
     expect(await takeDelta(stream)).toBe('VirtualHost')
     ads.publish({ ...snapshot, hosts: ['r/a', 'r/b=2'] })
     expect(await takeDelta(stream)).toBe('VirtualHost r/b')
+  })
+})
+
+describe('virtual hosts of a route configuration that is gone', () => {
+  beforeEach(async () => {
+    await ads.close()
+    ads = await startAds({ lingerMs: 60_000 })
+  })
+
+  test('stay for a while, as long as Envoy needs it', async () => {
+    ads.publish({ routes: ['r', 's'], hosts: ['r/a', 's/a'] })
+    const stream = await connected('r', 's')
+    ads.publish({ routes: ['r'], hosts: ['r/a'] })
+    expect(await takeDelta(stream)).toBe('RouteConfiguration -s')
+    await stream.silent()
+    stream.ask(ROUTE_TYPE, { resourceNamesUnsubscribe: ['s'] })
+    expect(await takeDelta(stream)).toBe('VirtualHost -s/a')
+    await stream.silent()
+  })
+
+  test('go if they are of before when it comes back', async () => {
+    ads.publish({ routes: ['r', 's'], hosts: ['r/a', 's/a', 's/b'] })
+    const stream = await connected('r', 's')
+    ads.publish({ routes: ['r'], hosts: ['r/a'] })
+    expect(await takeDelta(stream)).toBe('RouteConfiguration -s')
+    ads.publish({ routes: ['r', 's'], hosts: ['r/a', 's/b'] })
+    expect(await takeDelta(stream)).toBe('RouteConfiguration s')
+    expect(await takeDelta(stream)).toBe('VirtualHost s/b -s/a')
+    await stream.silent()
   })
 })
 
