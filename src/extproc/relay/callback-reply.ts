@@ -5,6 +5,8 @@ import { timingSafeEqual } from 'node:crypto'
 import { hashOfText } from '../../oauth/relay/client.js'
 import { cookieValue, setCookie } from '../../oauth/relay/cookies.js'
 import { queryOf, readParameters } from '../../oauth/relay/parameters.js'
+import { isStillPermitted } from '../../oauth/relay/redirect-uri.js'
+import { grantScopes } from '../../oauth/relay/scopes.js'
 import { type Login, openLogin, sealCode } from '../../oauth/relay/transaction.js'
 import type { Reply } from '../stream/immediate-response.js'
 import { loginCookie } from './authorize-reply.js'
@@ -48,6 +50,12 @@ export function callbackReply(context: RelayContext, request: RelayRequest): Rep
   const cookies = [
     setCookie(context.isSecure, { name: loginCookie(login.id), value: '', maxAgeSeconds: 0 }),
   ]
+  if (!isStillAllowed(context, login))
+    return errorPageReply(
+      400,
+      'The gateway no longer allows this client, or the address that it returns to.',
+      cookies,
+    )
   const refused = (error: string, description: string): Reply =>
     clientErrorReply(relay, login, { error, description }, cookies)
   const iss = parameters.get('iss')
@@ -62,6 +70,9 @@ export function callbackReply(context: RelayContext, request: RelayRequest): Rep
       : refused('server_error', 'the identity provider could not log in')
   if (code === undefined || code.length > MAX_CODE)
     return refused('server_error', 'the identity provider has sent no code')
+  // The provider's code stands for all scopes of the login: a token for fewer cannot be had for it.
+  if (grantScopes(relay, login.scopes).withdrawn.length > 0)
+    return refused('invalid_scope', 'a scope of this login is no longer offered')
   const { clientHash, redirectUri, challenge, scopes } = login
   const grant = {
     secret: code,
@@ -73,6 +84,17 @@ export function callbackReply(context: RelayContext, request: RelayRequest): Rep
   }
   return codeReply(relay, login, sealCode(context.vault, grant, context.now()), cookies)
 }
+
+/**
+ * Whether the client may still be answered. The policy may have been narrowed since the login began, and what it does
+ * not allow any more must not even be sent an error.
+ */
+const isStillAllowed = (
+  { relay: { redirectUris, clientMetadataHosts } }: RelayContext,
+  { redirectUri, documentHost }: Login,
+): boolean =>
+  isStillPermitted(redirectUri, redirectUris) &&
+  (documentHost === undefined || clientMetadataHosts.includes(documentHost))
 
 function isOfThisBrowser(
   { isSecure }: RelayContext,

@@ -1,7 +1,7 @@
 // Finds the client that a client_id stands for: one registered here, or one with a metadata document.
 
 import type { Relay } from '../../ir/relay.js'
-import { type Client, metadataUrl, openClientId } from '../../oauth/relay/client.js'
+import { type Client, hashOfText, metadataUrl, openClientId } from '../../oauth/relay/client.js'
 import type { Vault } from '../../oauth/relay/vault.js'
 import { err, ok, type Result } from '../../result.js'
 
@@ -39,11 +39,25 @@ export async function findClient(
   return client === undefined ? err(REGISTER_AGAIN) : ok(client)
 }
 
-/** Whether a client_id is still valid, without fetching its document. now: milliseconds since the epoch. */
-export const isKnownClient = (id: string, relay: Relay, vault: Vault, now: number): boolean =>
-  isDocumentId(id)
-    ? readableUrl(id, relay) !== undefined
-    : openClientId(id, relay, vault, now) !== undefined
+/** A client that may use its grants. */
+export interface KnownClient {
+  readonly hash: string
+  /** Absent for a client with a metadata document, which is not fetched again for a grant. */
+  readonly redirectUris?: readonly string[]
+}
+
+/** Returns the client if its client_id is still valid. now: milliseconds since the epoch. */
+export function knownClient(
+  id: string,
+  relay: Relay,
+  vault: Vault,
+  now: number,
+): KnownClient | undefined {
+  const hash = hashOfText(id)
+  if (isDocumentId(id)) return readableUrl(id, relay) === undefined ? undefined : { hash }
+  const client = openClientId(id, relay, vault, now)
+  return client && { hash, redirectUris: client.redirectUris }
+}
 
 /** Whether a client_id names a metadata document. */
 export const isDocumentId = (id: string): boolean => /^https:/i.test(id)

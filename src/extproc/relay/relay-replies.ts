@@ -10,7 +10,7 @@ import { authorizeReply } from './authorize-reply.js'
 import type { RelayBounds } from './bounds.js'
 import { errorPageReply } from './browser-replies.js'
 import { callbackReply } from './callback-reply.js'
-import { type ClientDocuments, findClient, isKnownClient } from './clients.js'
+import { type ClientDocuments, findClient, knownClient } from './clients.js'
 import { createCallProvider, type ProviderCallDeps } from './provider-call.js'
 import type { RelayContext, RelayRequest } from './relay-request.js'
 import { tokenReply } from './token-reply.js'
@@ -112,7 +112,7 @@ function contextOf(
     random: (size) => deps.random(size),
     client: (id, signal) =>
       findClient(id, relay, { vault, documents: deps.documents, now: deps.now(), signal }),
-    isKnown: (id) => isKnownClient(id, relay, vault, deps.now()),
+    known: (id) => knownClient(id, relay, vault, deps.now()),
     callProvider: createCallProvider(relay, deps),
     mayAsk: (request, network) => deps.bounds.take(request, relay.policy, network),
   }

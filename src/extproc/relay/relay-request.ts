@@ -6,6 +6,7 @@ import type { Vault } from '../../oauth/relay/vault.js'
 import type { Result } from '../../result.js'
 import type { HeadersPart } from '../stream/process-message.js'
 import type { BoundedRequest } from './bounds.js'
+import type { KnownClient } from './clients.js'
 
 /** The fields of a request that a relay reads. */
 export interface RelayRequest {
@@ -39,8 +40,8 @@ export interface RelayContext {
   random(size: number): Uint8Array
   /** Finds a client. error: a sentence for a person. */
   client(id: string, signal: AbortSignal): Promise<Result<Client, string>>
-  /** Whether a client may still use its grants; its document is not fetched again for that. */
-  isKnown(id: string): boolean
+  /** Returns the client if it may still use its grants; its document is not fetched again for that. */
+  known(id: string): KnownClient | undefined
   callProvider: CallProvider
   /** Whether the client's network may make this request now; counts it if so. */
   mayAsk(request: BoundedRequest, network: string): boolean

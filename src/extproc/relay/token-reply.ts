@@ -2,10 +2,13 @@
 
 import { isJsonObject, type Json, type JsonObject, parseJson } from '../../ir/json.js'
 import { hashOfText } from '../../oauth/relay/client.js'
-import { type Parameters, readParameters } from '../../oauth/relay/parameters.js'
+import { type Parameters, readParameters, words } from '../../oauth/relay/parameters.js'
+import { isAnyPermitted, isStillPermitted } from '../../oauth/relay/redirect-uri.js'
+import { type GrantScopes, grantScopes } from '../../oauth/relay/scopes.js'
 import { type Grant, openCode, openRefresh, sealRefresh } from '../../oauth/relay/transaction.js'
 import { err, ok, type Result } from '../../result.js'
 import { errorReply, jsonReply, type Reply } from '../stream/immediate-response.js'
+import type { KnownClient } from './clients.js'
 import {
   isForm,
   type ProviderAnswer,
@@ -16,6 +19,9 @@ import {
 /** A client's grant, and the form that requests its tokens from the provider. */
 interface Exchange {
   readonly grant: Grant
+  readonly scopes: GrantScopes
+  /** Whether the client asks for no scopes, and the relay for those that it still offers. */
+  readonly isLimited: boolean
   /** The scopes of a token whose answer names none; empty: those that the client knows. */
   readonly scope: string
   readonly form: Readonly<Record<string, string>>
@@ -35,8 +41,9 @@ export async function tokenReply(
     return refused('invalid_request', 'a parameter is there more than once')
   const id = parameters.get('client_id')
   if (id === undefined) return refused('invalid_request', 'client_id is missing')
-  if (!context.isKnown(id)) return UNKNOWN_CLIENT
-  const exchange = exchangeOf(context, parameters, hashOfText(id))
+  const client = context.known(id)
+  if (client === undefined) return UNKNOWN_CLIENT
+  const exchange = exchangeOf(context, parameters, client)
   if (!exchange.ok) return exchange.error
   const answer = await context.callProvider(exchange.value.form, signal)
   if (!answer.ok) return answer.error === 'busy' ? BUSY : UNREACHED
@@ -92,7 +99,7 @@ const NEEDED: ReadonlyMap<string, readonly string[]> = new Map([
 function exchangeOf(
   context: RelayContext,
   parameters: Parameters,
-  clientHash: string,
+  client: KnownClient,
 ): Result<Exchange, Reply> {
   const type = parameters.get('grant_type') ?? ''
   const missing = ['grant_type', ...(NEEDED.get(type) ?? [])].find((name) => !parameters.has(name))
@@ -102,9 +109,9 @@ function exchangeOf(
     return err(refused('invalid_target', `resource must be ${context.relay.resource}, or absent`))
   switch (type) {
     case 'authorization_code':
-      return ofCode(context, parameters, clientHash)
+      return ofCode(context, parameters, client)
     case 'refresh_token':
-      return ofRefresh(context, parameters, clientHash)
+      return ofRefresh(context, parameters, client)
     default:
       return err(
         refused('unsupported_grant_type', 'grant_type is authorization_code or refresh_token'),
@@ -113,25 +120,44 @@ function exchangeOf(
 }
 
 /** Whether the grant is for this client, and for the resource that the gateway protects now. */
-const isOfClient = ({ relay }: RelayContext, grant: Grant, clientHash: string): boolean =>
-  grant.clientHash === clientHash && grant.resource === relay.resource
+const isOfClient = ({ relay }: RelayContext, grant: Grant, { hash }: KnownClient): boolean =>
+  grant.clientHash === hash && grant.resource === relay.resource
+
+/**
+ * Whether the client may still be sent to where the login returned to. If the grant does not say where that was, any
+ * redirect URI of its client counts; those of a metadata document are unknown here.
+ */
+const isReturnAllowed = (
+  { relay: { redirectUris: patterns } }: RelayContext,
+  { redirectUri }: Grant,
+  { redirectUris }: KnownClient,
+): boolean =>
+  redirectUri === undefined
+    ? redirectUris === undefined || isAnyPermitted(redirectUris, patterns)
+    : isStillPermitted(redirectUri, patterns)
 
 const NO_GRANT = refused('invalid_grant', 'the grant is not good, or of another client')
+const NO_RETURN = refused('invalid_grant', 'the redirect URI of the grant is no longer allowed')
+const WITHDRAWN = refused('invalid_grant', 'a scope of the grant is no longer offered')
 
 function ofCode(
   context: RelayContext,
   parameters: Parameters,
-  clientHash: string,
+  client: KnownClient,
 ): Result<Exchange, Reply> {
   const grant = openCode(context.vault, parameters.get('code') ?? '', context.now())
   const verifier = parameters.get('code_verifier') ?? ''
-  if (grant === undefined || !isOfClient(context, grant, clientHash)) return err(NO_GRANT)
+  if (grant === undefined || !isOfClient(context, grant, client)) return err(NO_GRANT)
   if (parameters.get('redirect_uri') !== grant.redirectUri)
     return err(refused('invalid_grant', 'redirect_uri is another than at the authorization'))
   if (!isVerified(verifier, grant.challenge))
     return err(refused('invalid_grant', 'code_verifier does not fit the challenge'))
+  if (!isReturnAllowed(context, grant, client)) return err(NO_RETURN)
+  const scopes = grantScopes(context.relay, grant.scopes)
+  // The provider takes no scope with a code, so the token would have all those of the login.
+  if (scopes.withdrawn.length > 0) return err(WITHDRAWN)
   return ok({
-    grant,
+    ...{ grant, scopes, isLimited: false },
     scope: grant.scopes,
     form: {
       grant_type: 'authorization_code',
@@ -153,16 +179,22 @@ const resourceOf = ({ relay }: RelayContext): Readonly<Record<string, string>> =
 function ofRefresh(
   context: RelayContext,
   parameters: Parameters,
-  clientHash: string,
+  client: KnownClient,
 ): Result<Exchange, Reply> {
   const grant = openRefresh(context.vault, parameters.get('refresh_token') ?? '', context.now())
-  if (grant === undefined || !isOfClient(context, grant, clientHash)) return err(NO_GRANT)
-  const granted = new Set(grant.scopes.split(' '))
-  const asked = (parameters.get('scope') ?? '').split(' ').filter((scope) => scope !== '')
-  if (!asked.every((scope) => granted.has(scope)))
-    return err(refused('invalid_scope', 'scope is wider than what was granted'))
+  if (grant === undefined || !isOfClient(context, grant, client)) return err(NO_GRANT)
+  if (!isReturnAllowed(context, grant, client)) return err(NO_RETURN)
+  const scopes = grantScopes(context.relay, grant.scopes)
+  const offered = new Set(scopes.offered)
+  const own = words(parameters.get('scope'))
+  if (!own.every((scope) => offered.has(scope)))
+    return err(refused('invalid_scope', 'scope is wider than what was granted and is offered'))
+  // Nothing is asked for while nothing was withdrawn: a provider that has granted less would refuse the whole.
+  const isLimited = own.length === 0 && scopes.withdrawn.length > 0
+  if (isLimited && offered.size === 0) return err(WITHDRAWN)
+  const asked = isLimited ? scopes.offered : own
   return ok({
-    grant,
+    ...{ grant, scopes, isLimited },
     scope: asked.join(' '),
     form: {
       grant_type: 'refresh_token',
@@ -182,6 +214,8 @@ function answered(
   if (!isJsonObject(answer)) return FAILED
   if (status === 200) return withTokens(context, exchange, answer)
   const { error } = answer
+  // The client has named no scope that it could change: it must log in.
+  if (error === 'invalid_scope' && exchange.isLimited) return WITHDRAWN
   // Other errors concern the relay's client at the provider. If they were passed on, this client would register again.
   return error === 'invalid_grant' || error === 'invalid_scope'
     ? refused(error, 'the identity provider refused the grant')
@@ -201,6 +235,7 @@ const FAILED = errorReply(
 function withTokens(context: RelayContext, exchange: Exchange, answer: JsonObject): Reply {
   const { grant } = exchange
   const { access_token: access, expires_in: expires, refresh_token: refresh } = answer
+  if (hasWithdrawn(exchange, answer['scope'])) return WITHDRAWN
   const scope = grantedScopes(exchange, answer['scope'])
   if (typeof access !== 'string' || access === '') return FAILED
   if (!/^[\w-]+\.[\w-]+\.[\w-]+$/.test(access)) return OPAQUE
@@ -225,12 +260,18 @@ function withTokens(context: RelayContext, exchange: Exchange, answer: JsonObjec
  * add others, and clients ask for all that they have heard of when they step up. If the token has none of the consented
  * scopes, the client must learn that: it gets the provider's.
  */
-function grantedScopes({ grant, scope }: Exchange, answered: Json | undefined): string {
+function grantedScopes({ scopes, scope }: Exchange, answered: Json | undefined): string {
   if (typeof answered !== 'string') return scope
   const named = answered.split(' ').filter((one) => SCOPE.test(one))
-  const consented = new Set(grant.scopes.split(' ').filter((one) => one !== ''))
+  const consented = new Set(scopes.offered)
   const known = named.filter((one) => consented.has(one))
   return known.length === 0 && consented.size > 0 ? shortened(named) : known.join(' ')
+}
+
+/** Whether the provider names a scope that is no longer offered: some grant all of the login whatever is asked for. */
+function hasWithdrawn({ scopes }: Exchange, answered: Json | undefined): boolean {
+  const named = typeof answered === 'string' ? new Set(words(answered)) : undefined
+  return named !== undefined && scopes.withdrawn.some((one) => named.has(one))
 }
 
 /** A scope-token (RFC 6749 section 3.3). */

@@ -3,7 +3,7 @@
 import type { Relay } from '../../ir/relay.js'
 import { err, ok, type Result } from '../../result.js'
 import type { Client } from './client.js'
-import type { Parameters } from './parameters.js'
+import { type Parameters, words } from './parameters.js'
 import { isPermitted, isRegistered, isRelayRedirectUri } from './redirect-uri.js'
 
 /** A valid authorization request. */
@@ -86,9 +86,6 @@ export function readAuthorizationRequest(
 }
 
 const bad = (error: string, description: string): ClientError => ({ error, description })
-
-const words = (text: string | undefined): readonly string[] =>
-  (text ?? '').split(' ').filter((word) => word !== '')
 
 /** Whether a text has more than max bytes. */
 const isTooLong = (text: string | undefined, max: number): boolean =>

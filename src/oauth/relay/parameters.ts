@@ -36,6 +36,10 @@ function hasTooMany(text: string): boolean {
   return true
 }
 
+/** Returns the words of a parameter that is a list, such as scope. */
+export const words = (text: string | undefined): readonly string[] =>
+  (text ?? '').split(' ').filter((word) => word !== '')
+
 /** Returns the part of a path after the "?". */
 export function queryOf(path: string): string {
   const at = path.indexOf('?')

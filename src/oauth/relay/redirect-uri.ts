@@ -31,6 +31,27 @@ export const isPermitted = (uri: string, patterns: readonly string[]): boolean =
     pattern === 'loopback' ? isLoopbackUri(uri) : fits(new URL(uri), pattern),
   )
 
+/** Whether a redirect URI of an earlier login is still good. The patterns may have been narrowed since. */
+export const isStillPermitted = (uri: string, patterns: readonly string[]): boolean =>
+  isRelayRedirectUri(uri) && isPermitted(uri, patterns)
+
+/** Whether a client with these redirect URIs may log in at one of them; on loopback at some port. */
+export const isAnyPermitted = (
+  registered: readonly string[],
+  patterns: readonly string[],
+): boolean =>
+  patterns.some((pattern) =>
+    registered.some((uri) => isStillPermitted(atPortOf(pattern, uri), [pattern])),
+  )
+
+/** Gives a loopback URI the port of a pattern, as its client may choose any. */
+function atPortOf(pattern: string, uri: string): string {
+  if (!isLoopbackUri(uri) || !isLoopbackUri(pattern) || !URL.canParse(pattern)) return uri
+  const url = new URL(uri)
+  url.port = new URL(pattern).port
+  return url.href
+}
+
 /**
  * Matches what some servers read as "/", "\\", ".." or an escape of these, and URL does not: anybody may register a
  * path below a pattern, and it must not lead out of there.

@@ -3,7 +3,7 @@
 
 import type { JsonObject } from '../../ir/json.js'
 import type { AuthorizationRequest } from './authorization-request.js'
-import { hashOfText } from './client.js'
+import { hashOfText, metadataUrl } from './client.js'
 import type { Vault } from './vault.js'
 
 /** Time for a login at the provider. */
@@ -20,6 +20,11 @@ export interface Login {
   readonly challenge: string
   readonly scopes: string
   readonly state?: string
+  /**
+   * Host of the client's metadata document. Absent for a registered client, and in a login that an earlier version has
+   * begun.
+   */
+  readonly documentHost?: string
 }
 
 /** A code or refresh token of the relay; secret is the provider's. */
@@ -28,6 +33,8 @@ export interface Grant {
   readonly clientHash: string
   readonly resource: string
   readonly scopes: string
+  /** Where the login returned to. Absent in a refresh token of an earlier version. */
+  readonly redirectUri?: string
 }
 
 /** A grant that an authorization code stands for. */
@@ -39,7 +46,7 @@ export interface CodeGrant extends Grant {
 const inSeconds = (now: number, seconds: number): number => Math.floor(now / 1000) + seconds
 
 /** now, here and below: milliseconds. */
-export const sealLogin = (
+export function sealLogin(
   vault: Vault,
   { redirectUri, challenge, scopes, state }: AuthorizationRequest,
   {
@@ -48,8 +55,9 @@ export const sealLogin = (
     clientId,
   }: { readonly id: string; readonly cookie: string; readonly clientId: string },
   now: number,
-): string =>
-  vault.seal('state', {
+): string {
+  const documentHost = metadataUrl(clientId)?.host
+  return vault.seal('state', {
     t: id,
     h: hashOfText(cookie),
     k: hashOfText(clientId),
@@ -57,17 +65,20 @@ export const sealLogin = (
     q: challenge,
     s: scopes.join(' '),
     ...(state === undefined ? {} : { c: state }),
+    ...(documentHost === undefined ? {} : { m: documentHost }),
     exp: inSeconds(now, LOGIN_SECONDS),
   })
+}
 
 /** Opens a state that the provider returned. undefined: not one of this relay, or expired. */
 export function openLogin(vault: Vault, sealed: string, now: number): Login | undefined {
   const read = textsOf(vault.open('state', sealed, now))
   if (read === undefined) return undefined
-  const { t = '', h = '', k = '', u = '', q = '', s = '', c } = read
+  const { t = '', h = '', k = '', u = '', q = '', s = '', c, m } = read
   return {
     ...{ id: t, cookieHash: h, clientHash: k, redirectUri: u, challenge: q, scopes: s },
     ...(c === undefined ? {} : { state: c }),
+    ...(m === undefined ? {} : { documentHost: m }),
   }
 }
 
@@ -75,7 +86,6 @@ export function openLogin(vault: Vault, sealed: string, now: number): Login | un
 export const sealCode = (vault: Vault, grant: CodeGrant, now: number): string =>
   vault.seal('code', {
     ...textsOfGrant(grant),
-    u: grant.redirectUri,
     q: grant.challenge,
     exp: inSeconds(now, CODE_SECONDS),
   })
@@ -96,18 +106,26 @@ export function openRefresh(vault: Vault, sealed: string, now: number): Grant | 
   return read && grantOf(read)
 }
 
-const textsOfGrant = ({ secret, clientHash, resource, scopes }: Grant): JsonObject => ({
+const textsOfGrant = ({
+  secret,
+  clientHash,
+  resource,
+  scopes,
+  redirectUri,
+}: Grant): JsonObject => ({
   p: secret,
   k: clientHash,
   r: resource,
   s: scopes,
+  ...(redirectUri === undefined ? {} : { u: redirectUri }),
 })
 
-const grantOf = ({ p = '', k = '', r = '', s = '' }: Texts): Grant => ({
+const grantOf = ({ p = '', k = '', r = '', s = '', u }: Texts): Grant => ({
   secret: p,
   clientHash: k,
   resource: r,
   scopes: s,
+  ...(u === undefined ? {} : { redirectUri: u }),
 })
 
 type Texts = Readonly<Record<string, string>>

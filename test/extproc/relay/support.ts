@@ -215,6 +215,27 @@ export const exchange = (
     ...(signal && { signal }),
   })
 
+export const refresh = (
+  world: World,
+  client: string,
+  token: unknown,
+  change: Readonly<Record<string, string>> = {},
+): Promise<Reply> =>
+  world.ask('token', {
+    body: form({
+      grant_type: 'refresh_token',
+      client_id: client,
+      refresh_token: String(token),
+      ...change,
+    }),
+  })
+
+/** The form that the provider's token endpoint was sent last. */
+export const sent = (world: World): Record<string, string> =>
+  Object.fromEntries(
+    new URLSearchParams(Buffer.from(world.calls.at(-1)?.request.body ?? []).toString()),
+  )
+
 export const json = (reply: Reply): Record<string, unknown> =>
   JSON.parse(html(reply)) as Record<string, unknown>
 

@@ -8,20 +8,16 @@ import {
   AS,
   createWorld,
   exchange,
-  form,
   json,
   logIn,
   ORIGIN,
+  refresh,
   register,
+  sent,
   tokens,
   VERIFIER,
   type World,
 } from './support.js'
-
-const sent = (world: World): Record<string, string> =>
-  Object.fromEntries(
-    new URLSearchParams(Buffer.from(world.calls.at(-1)?.request.body ?? []).toString()),
-  )
 
 describe('a code', () => {
   test('becomes a token of the provider, without its id_token', async () => {
@@ -155,21 +151,6 @@ describe('a request', () => {
 })
 
 describe('a refresh token', () => {
-  const refresh = (
-    world: World,
-    client: string,
-    token: unknown,
-    change: Readonly<Record<string, string>> = {},
-  ) =>
-    world.ask('token', {
-      body: form({
-        grant_type: 'refresh_token',
-        client_id: client,
-        refresh_token: String(token),
-        ...change,
-      }),
-    })
-
   test('is wrapped, and the provider gets its own', async () => {
     const world = createWorld()
     const { client, code } = await logIn(world)
