@@ -1,7 +1,8 @@
 // Keeps one remote document fresh by periodic fetches; on failure the last good one stays in use (decisions 1 and 2).
 
 import { isDeepStrictEqual } from 'node:util'
-import type { RemoteDocument, WantedDocument } from '../ir/remote-target.js'
+import type { UpstreamTls } from '../ir/destination.js'
+import type { RemoteDocument, RemoteTarget, WantedDocument } from '../ir/remote-target.js'
 import type { Result } from '../result.js'
 import type { Fetched } from './fetch-document.js'
 import type { FetchInTurn } from './fetch-in-turn.js'
@@ -39,7 +40,10 @@ export interface Refetched {
 
 /** Keeps one document fresh. */
 export interface DocumentKeeper {
-  /** Changes the targets. Fetches now if the last fetch failed or one is under way, else when the next is due. */
+  /**
+   * Changes the targets. Fetches now if the last fetch failed, one is under way or other authorities are trusted, else when
+   * the next is due.
+   */
   update(wanted: WantedDocument): void
   /** Resolves after a fetch: the one under way, else the next, which all callers share until it begins. */
   refetch(): Promise<Refetched>
@@ -88,16 +92,18 @@ class Keeper implements DocumentKeeper {
     this.cancelTimer()
     this.expireInTime()
     this.lastBegun = this.deps.now()
-    this.underWay = this.fetchUntilCurrent(isExtra).finally(() => (this.underWay = undefined))
+    this.underWay = this.fetchUntilCurrent(isExtra)
     return this.underWay
   }
 
   update(next: WantedDocument): void {
-    if (isDeepStrictEqual(next, this.wanted)) return
+    const before = this.wanted
+    if (isDeepStrictEqual(next, before)) return
     this.wanted = next
     if (this.underWay !== undefined) this.abort.abort()
-    // Endpoints change all the time; a good document needs no fetch for that.
-    else if (this.known.error !== undefined) void this.fetchNow()
+    // Endpoints change all the time; a good document needs no fetch for that. One that was fetched under trust that was
+    // withdrawn stays in force until the next answer, which must not wait for the refresh.
+    else if (this.known.error !== undefined || !isTrustEqual(next, before)) void this.fetchNow()
   }
 
   async refetch(): Promise<Refetched> {
@@ -160,6 +166,8 @@ class Keeper implements DocumentKeeper {
       const result = await fetch.result
       if (this.closed) return false
       if (asked !== this.wanted) continue
+      // What is told of the result may call update(), which must not take this fetch for one of the new targets.
+      this.underWay = undefined
       this.settle(result)
       return result.ok
     }
@@ -186,6 +194,13 @@ class Keeper implements DocumentKeeper {
     deps.onFetched(this.known, before)
   }
 }
+
+/** Whether both trust the same authorities, or use no TLS; the names that certificates must carry are part of the id. */
+const isTrustEqual = (one: WantedDocument, other: WantedDocument): boolean =>
+  isDeepStrictEqual(one.targets.map(authoritiesOf), other.targets.map(authoritiesOf))
+
+const authoritiesOf = ({ tls }: RemoteTarget): UpstreamTls['authorities'] | undefined =>
+  tls?.authorities
 
 /** Keeps the same object for the same content, which avoids rebuilding what depends on it. */
 const succeeded = (before: RemoteDocument, fetched: Fetched, now: number): RemoteDocument => ({

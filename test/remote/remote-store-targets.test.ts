@@ -1,6 +1,8 @@
 // What the store fetches and from where, and what an unknown kid makes it fetch; the test controls time.
 
 import { describe, expect, test } from 'vitest'
+import type { UpstreamTls } from '../../src/ir/destination.js'
+import type { WantedDocument } from '../../src/ir/remote-target.js'
 import {
   answer,
   failure,
@@ -12,6 +14,16 @@ import {
 } from './support/store.js'
 
 const URL = 'https://idp.example/keys'
+/** authorities: "System", or what stands for a certificate. */
+function trusting(authorities: string, ...urls: string[]): WantedDocument {
+  const tls: UpstreamTls = {
+    hostname: 'idp.example',
+    subjectAltNames: [],
+    authorities: authorities === 'System' ? 'System' : { pem: authorities },
+  }
+  const { targets, ...rest } = wantKeySet('keys', ...urls)
+  return { ...rest, targets: targets.map((target) => ({ ...target, tls })) }
+}
 const known = (store: TestStore) => store.state().get('keys')
 
 /** A store that has fetched the key set "a". */
@@ -274,6 +286,56 @@ describe('what is wanted', () => {
     await store.advance(0)
     expect(known(store)).toEqual({ document: keySet('b'), fetchedAt: 1_000_000 })
     expect([store.open(), store.pending()]).toEqual([0, 1])
+  })
+
+  test('authorities that change are asked at once, and the document stays in force until they answer', async () => {
+    const store = await ready()
+    store.want([trusting('one')])
+    await store.advance(1000)
+    const calls = store.calls.length
+    store.replies.set(URL, 'never')
+    store.want([trusting('other')])
+    await store.advance(0)
+    expect([store.calls.length, known(store)?.document]).toEqual([calls + 1, keySet('a')])
+    store.replies.set(URL, failure())
+    await store.advance(60_000)
+    expect(known(store)?.document).toEqual(keySet('a'))
+    await store.close()
+  })
+
+  test.each([
+    ['begins', wantKeySet(), trusting('one')],
+    ['ends', trusting('one'), wantKeySet()],
+    ['has the authorities of the system instead', trusting('one'), trusting('System')],
+  ])('a document is fetched at once when TLS %s', async (_, before, after) => {
+    const store = await ready()
+    store.want([before])
+    await store.advance(1000)
+    const calls = store.calls.length
+    store.replies.set(URL, answer(keySet('b')))
+    store.want([after])
+    await store.advance(0)
+    expect([store.calls.length, known(store)?.document]).toEqual([calls + 1, keySet('b')])
+    expect(store.pending()).toBe(1)
+  })
+
+  test('the same authorities in another object fetch nothing, nor beside other endpoints', async () => {
+    const store = await ready()
+    store.want([trusting('one')])
+    await store.advance(1000)
+    const calls = store.calls.length
+    store.want([trusting('one')])
+    store.want([trusting('one', 'https://idp.example/moved')])
+    await store.advance(1000)
+    expect(store.calls.length).toBe(calls)
+  })
+
+  test('authorities that change while a fetch is told of are asked too', async () => {
+    const store: TestStore = testStore({ onAnswer: () => store.want([trusting('one')]) })
+    store.replies.set(URL, answer(keySet('a')))
+    store.want([wantKeySet()])
+    await store.advance(0)
+    expect([store.calls.length, store.pending()]).toEqual([2, 1])
   })
 
   test('no more than so many are fetched at a time', async () => {

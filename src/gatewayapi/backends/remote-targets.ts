@@ -89,7 +89,7 @@ export function targetOfIssuer(
 
 /**
  * Returns a document whose id depends only on kind, connection and URLs. A change of endpoints or authorities does not
- * make it another document, so the last good one stays in use (decision 1).
+ * make it another document, so the last good one stays in use (decision 1); for other authorities it is fetched at once.
  */
 export function wantedDocument(
   kind: WantedDocument['kind'],
