@@ -64,6 +64,7 @@ class RouteConfigHosts implements PlacedHosts {
   readonly #domains = new Map<string, PlacedDomain>()
   readonly #changed = new Set<string>()
   #reserved: ReadonlySet<string> = new Set()
+  /** The hosts in #hosts, by domain. */
   readonly #made = new Map<string, VirtualHost>()
   #hosts: readonly VirtualHost[] = []
   #placed = 0
@@ -109,29 +110,36 @@ class RouteConfigHosts implements PlacedHosts {
     for (const domain of this.#reserved) if (!now.has(domain)) this.#changed.add(domain)
     for (const domain of now) if (!this.#reserved.has(domain)) this.#changed.add(domain)
     this.#reserved = now
+    const made = new Map<string, VirtualHost | undefined>()
+    for (const domain of this.#changed) made.set(domain, yield* this.#make(domain))
     const [removed, added]: [VirtualHost[], VirtualHost[]] = [[], []]
-    for (const domain of this.#changed) {
+    for (const [domain, host] of made) {
       const before = this.#made.get(domain)
-      const host = yield* this.#make(domain)
       if (host === before) continue
       if (before !== undefined) removed.push(before)
       if (host !== undefined) added.push(host)
     }
-    this.#changed.clear()
     this.#hosts = yield* patchSorted(this.#hosts, { removed, added }, byDomain)
+    this.#remember(made)
     return this.#hosts
+  }
+
+  /** Called once the hosts are in the list: after a failure, the next call must look at all changed domains again. */
+  #remember(made: ReadonlyMap<string, VirtualHost | undefined>): void {
+    for (const [domain, host] of made)
+      if (host === undefined) this.#made.delete(domain)
+      else this.#made.set(domain, host)
+    this.#changed.clear()
   }
 
   /** Returns undefined if neither a route nor a listener has the domain. */
   *#make(domain: string): Work<VirtualHost | undefined> {
     if (!this.has(domain) && !this.#reserved.has(domain)) {
       this.#domains.delete(domain)
-      this.#made.delete(domain)
       return undefined
     }
     const { parts, hostOf } = this.#domainOf(domain)
     const host = yield* hostOf([...parts])
-    this.#made.set(domain, host)
     yield
     return host
   }
