@@ -27,14 +27,8 @@ const NO_LIMIT_MS = 2 ** 31 - 1
 /** How long before the server would close it a connection is given up. */
 const AHEAD_MS = 1_000
 
-/** The open connections to a webhook. */
-export interface OpenConnections {
-  /** Closes idle connections until at most `most` are open; resolves when they are closed. */
-  trim(most: number): Promise<void>
-}
-
 /** A pool of connections. The caller limits how many calls run at once, and so the connections. */
-export class WebhookPool implements OpenConnections, CallDispatcher {
+export class WebhookPool implements CallDispatcher {
   private readonly open = new Set<WebhookConnection>()
   /** The one used last is at the end, and is used next. */
   private idle: WebhookConnection[] = []
@@ -65,9 +59,19 @@ export class WebhookPool implements OpenConnections, CallDispatcher {
     this.send(connection, request, handler)
   }
 
-  trim(most: number): Promise<void> {
-    const surplus = Math.max(0, this.open.size - most)
-    const closed = this.idle.splice(0, surplus)
+  /** Number of connections, open and about to be. */
+  get size(): number {
+    return this.open.size + this.connecting
+  }
+
+  /** Number of open connections without a call. */
+  get idleSize(): number {
+    return this.idle.length
+  }
+
+  /** Closes up to so many idle connections, those unused for longest first; resolves when they are closed. */
+  closeIdle(count: number): Promise<void> {
+    const closed = this.idle.splice(0, count)
     for (const connection of closed) connection.destroy()
     return this.until(() => closed.every((connection) => !this.open.has(connection)))
   }
@@ -77,7 +81,7 @@ export class WebhookPool implements OpenConnections, CallDispatcher {
     this.isClosing = true
     clearTimeout(this.timer)
     for (const connection of this.idle.splice(0)) connection.destroy()
-    return this.until(() => this.open.size === 0 && this.connecting === 0)
+    return this.until(() => this.size === 0)
   }
 
   /** Closes all connections now; calls under way fail. */
