@@ -7,7 +7,7 @@ import type { Kind } from '../kinds/kinds.js'
 import { type KubernetesClient, KubernetesError, pauseAskedFor } from './client.js'
 import { findKindPath, type KindName, type KindPath, listPath, UnknownKindError } from './kinds.js'
 import { listAll } from './list.js'
-import { patientWatch } from './watch.js'
+import { patientWatch, type WatchNews } from './watch.js'
 
 /** The objects to mirror. */
 export interface ReflectorScope<Named extends KindName = Kind> {
@@ -118,6 +118,9 @@ class RunningReflector implements Reflector {
         this.#pause = FIRST_PAUSE
         if (!this.#closed) this.#say(true, undefined)
       },
+      silent: () => {
+        if (!this.#closed) this.#say(this.#isSynced, 'its watch has been silent for too long')
+      },
       failed: (error) => this.#retry(error),
     })
   }
@@ -129,11 +132,20 @@ class RunningReflector implements Reflector {
     if (isNews) this.#events.changed()
   }
 
+  /** Does what a list without objects would. A kind that comes back is listed anew: its old versions mean nothing then. */
+  #forgetAll(): void {
+    const informer = this.#informer
+    this.#informer = undefined
+    void informer?.stop()
+    for (const object of informer?.list() ?? []) this.#events.remove(jsonOf(object))
+    this.#say(true, undefined)
+  }
+
   #retry(error: unknown): void {
     if (this.#closed || this.#timer !== undefined) return
     const isAnswered = this.#scope.isOptional === true && isForbidden(error)
     const isAbsent = this.#scope.kind.isOptional === true && error instanceof UnknownKindError
-    if (isAbsent) this.#say(true, undefined)
+    if (isAbsent) this.#forgetAll()
     else this.#say(this.#isSynced || isAnswered, sentenceOf(error))
     this.#timer = setTimeout(
       () => {
@@ -146,9 +158,7 @@ class RunningReflector implements Reflector {
   }
 }
 
-interface InformerEvents extends ReflectorEvents {
-  /** Called when every listed object has been put. */
-  reached(): void
+interface InformerEvents extends ReflectorEvents, WatchNews {
   failed(error: unknown): void
 }
 
@@ -164,7 +174,7 @@ function informerOf(
 ): ListWatch<KubernetesObject> {
   const where = () => listPath(path(), namespace)
   const fieldSelector = name === undefined ? undefined : `metadata.name=${name}`
-  const { watch } = patientWatch(client.watch, () => events.reached())
+  const { watch } = patientWatch(client.watch, events)
   const watchThere: Pick<Watch, 'watch'> = {
     watch: (_, ...more) => watch(where(), ...more),
   }

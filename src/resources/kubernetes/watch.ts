@@ -19,17 +19,26 @@ const SHORTEST_WATCH = 1_000
 /** Timeout for the response headers, in milliseconds: the API server sends them before the first event. */
 const ANSWER_WITHIN = 30_000
 
-/** Wraps inner. reached is called once a watch runs, which is after all listed objects were reported. */
-export const patientWatch = (inner: Watch, reached: () => void): Pick<Watch, 'watch'> => ({
+/** What a watch tells beside its events. */
+export interface WatchNews {
+  /** Called once a watch runs, which is after all listed objects were reported. */
+  reached(): void
+  /** Called when nothing has been heard of a watch for so long that changes may have been missed. */
+  silent(): void
+}
+
+/** Wraps inner. */
+export const patientWatch = (inner: Watch, news: WatchNews): Pick<Watch, 'watch'> => ({
   watch: async (path, query, onEvent, onDone) => {
     const timeoutSeconds = Math.round(LASTS.atLeast + Math.random() * LASTS.spread)
     const began = performance.now()
     const running: { controller?: AbortController } = {}
     let hasEnded = false
-    const deadline = setTimeout(
-      () => running.controller?.abort(),
-      (timeoutSeconds + GRACE_SECONDS) * 1000,
-    )
+    const giveUp = (): void => {
+      news.silent()
+      running.controller?.abort()
+    }
+    const deadline = setTimeout(giveUp, (timeoutSeconds + GRACE_SECONDS) * 1000)
     const done = (error: unknown): void => {
       if (hasEnded) return
       hasEnded = true
@@ -43,7 +52,7 @@ export const patientWatch = (inner: Watch, reached: () => void): Pick<Watch, 'wa
     const parameters = { ...query, allowWatchBookmarks: true, timeoutSeconds }
     try {
       running.controller = await inTime(inner.watch(path, parameters, trimmed(onEvent), done))
-      if (!hasEnded) reached()
+      if (!hasEnded) news.reached()
       return running.controller
     } catch (error) {
       // The caller may not await this promise: the end of the previous watch may have made the call.

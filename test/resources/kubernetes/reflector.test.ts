@@ -1,12 +1,14 @@
-// A reflector that has ended does not report a list that arrives late.
+// A reflector that has ended does not report a list that arrives late, one whose kind vanishes reports its objects as removed,
+// and one whose watch is silent says so.
 
 import type { Watch } from '@kubernetes/client-node'
 import { expect, test, vi } from 'vitest'
-import type { JsonObject } from '../../../src/ir/json.js'
+import { isJsonObject, type JsonObject } from '../../../src/ir/json.js'
 import { kindsOf } from '../../../src/resources/kinds/kinds.js'
-import type { KubernetesClient } from '../../../src/resources/kubernetes/client.js'
+import { type KubernetesClient, KubernetesError } from '../../../src/resources/kubernetes/client.js'
 import { startReflector } from '../../../src/resources/kubernetes/reflector.js'
 import { eventually } from '../../../testing/eventually.js'
+import { fakeClock } from '../../support/fake-clock.js'
 
 test('a list that arrives after the end is ignored: nothing would remove the Secret again', async () => {
   const kind = kindsOf('policy.gatehouse.dev').find((each) => each.kind === 'Secret')
@@ -35,3 +37,91 @@ test('a list that arrives after the end is ignored: nothing would remove the Sec
   await eventually(() => expect(watch).toHaveBeenCalled())
   expect(put).not.toHaveBeenCalled()
 })
+
+test('the objects of an optional kind that vanishes while the watch is away are removed, and put again when it is back', async () => {
+  const restoreClock = fakeClock()
+  const kind = kindsOf('policy.gatehouse.dev').find((each) => each.kind === 'ListenerSet')
+  if (kind === undefined) throw new Error('there is no kind ListenerSet')
+  let isInstalled = true
+  const items = ['one', 'two'].map((name) => ({
+    metadata: { namespace: 'shop', name, resourceVersion: '1' },
+  }))
+  const call = vi.fn<KubernetesClient['call']>((_, path) => {
+    if (!isInstalled) return Promise.reject(new KubernetesError('not found', 404))
+    const list: JsonObject = { items, metadata: { resourceVersion: '1' } }
+    const kinds: JsonObject = { resources: [{ name: 'listenersets', kind: 'ListenerSet' }] }
+    return Promise.resolve(path.includes('/listenersets') ? list : kinds)
+  })
+  let end: (error: unknown) => void = () => undefined
+  const watch = vi.fn<Watch['watch']>((_path, _query, _onEvent, onDone) => {
+    end = onDone
+    return Promise.resolve(new AbortController())
+  })
+  const client = { call, watch: { watch } as unknown as Watch, server: '' }
+  const inForce = new Set<string>()
+  const reflector = startReflector(
+    client,
+    { kind },
+    {
+      put: (object) => inForce.add(nameOf(object)),
+      remove: (object) => inForce.delete(nameOf(object)),
+      changed: () => undefined,
+    },
+  )
+  try {
+    await vi.advanceTimersByTimeAsync(1)
+    expect(reflector.synced()).toBe(true)
+    expect([...inForce]).toEqual(['one', 'two'])
+    isInstalled = false
+    end(Object.assign(new Error('not found'), { statusCode: 404 }))
+    expect([...inForce]).toEqual(['one', 'two'])
+    await vi.advanceTimersByTimeAsync(1000)
+    expect([...inForce]).toEqual([])
+    expect([reflector.synced(), reflector.problem()]).toEqual([true, undefined])
+    isInstalled = true
+    await vi.advanceTimersByTimeAsync(15_000)
+    expect([...inForce]).toEqual(['one', 'two'])
+  } finally {
+    reflector.close()
+    restoreClock()
+  }
+})
+
+test('a kind whose watch is silent has a problem until the next one runs: changes may have been missed', async () => {
+  const restoreClock = fakeClock()
+  const kind = kindsOf('policy.gatehouse.dev').find((each) => each.kind === 'ProxyPolicy')
+  if (kind === undefined) throw new Error('there is no kind ProxyPolicy')
+  const call = vi.fn<KubernetesClient['call']>((_, path) =>
+    Promise.resolve<JsonObject>(
+      path.includes('/proxypolicies')
+        ? { items: [], metadata: { resourceVersion: '1' } }
+        : { resources: [{ name: 'proxypolicies', kind: 'ProxyPolicy' }] },
+    ),
+  )
+  let end: (error: unknown) => void = () => undefined
+  const watch = vi.fn<Watch['watch']>((_path, _query, _onEvent, onDone) => {
+    end = onDone
+    return Promise.resolve(new AbortController())
+  })
+  const client = { call, watch: { watch } as unknown as Watch, server: '' }
+  const nothing = { put: () => undefined, remove: () => undefined, changed: () => undefined }
+  const reflector = startReflector(client, { kind }, nothing)
+  try {
+    await vi.advanceTimersByTimeAsync(1)
+    expect([reflector.synced(), reflector.problem()]).toEqual([true, undefined])
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect([reflector.synced(), reflector.problem()]).toEqual([
+      true,
+      'its watch has been silent for too long',
+    ])
+    end(null)
+    await vi.advanceTimersByTimeAsync(1)
+    expect([reflector.synced(), reflector.problem()]).toEqual([true, undefined])
+  } finally {
+    reflector.close()
+    restoreClock()
+  }
+})
+
+const nameOf = ({ metadata }: JsonObject): string =>
+  isJsonObject(metadata) && typeof metadata['name'] === 'string' ? metadata['name'] : ''

@@ -14,21 +14,24 @@ afterEach(() => {
 
 function start(answer: Promise<AbortController>) {
   const ends: unknown[] = []
-  let reached = 0
+  const news: string[] = []
   const inner = { watch: () => answer } as unknown as Watch
-  const watch = patientWatch(inner, () => (reached += 1))
+  const watch = patientWatch(inner, {
+    reached: () => news.push('reached'),
+    silent: () => news.push('silent'),
+  })
   const begun = watch.watch(
     '/api/v1/services',
     {},
     () => undefined,
     (error) => ends.push(error),
   )
-  return { begun, ends, reached: () => reached }
+  return { begun, ends, news }
 }
 
 test('one that is not answered has failed after half a minute, and is given up when the answer comes', async () => {
   let answer: (controller: AbortController) => void = () => undefined
-  const { begun, ends, reached } = start(new Promise((resolve) => (answer = resolve)))
+  const { begun, ends, news } = start(new Promise((resolve) => (answer = resolve)))
   await vi.advanceTimersByTimeAsync(29_000)
   expect(ends).toEqual([])
   await vi.advanceTimersByTimeAsync(2_000)
@@ -38,7 +41,7 @@ test('one that is not answered has failed after half a minute, and is given up w
   answer(late)
   await vi.advanceTimersByTimeAsync(0)
   expect(late.signal.aborted).toBe(true)
-  expect(reached()).toBe(0)
+  expect(news).toEqual(['silent'])
 })
 
 test('one that cannot even be asked for has failed, and nothing is thrown', async () => {
@@ -48,14 +51,14 @@ test('one that cannot even be asked for has failed, and nothing is thrown', asyn
 })
 
 test('one whose end does not come is given up within 10 s, as its connection may be dead', async () => {
-  const { begun, ends, reached } = start(Promise.resolve(new AbortController()))
+  const { begun, ends, news } = start(Promise.resolve(new AbortController()))
   expect((await begun).signal.aborted).toBe(false)
   await vi.advanceTimersByTimeAsync(4_900)
   expect((await begun).signal.aborted).toBe(false)
   await vi.advanceTimersByTimeAsync(5_100)
   expect((await begun).signal.aborted).toBe(true)
   expect(ends).toEqual([])
-  expect(reached()).toBe(1)
+  expect(news).toEqual(['reached', 'silent'])
 })
 
 test('the API server is asked to end it well before', async () => {
@@ -67,7 +70,12 @@ test('the API server is asked to end it well before', async () => {
     },
   } as unknown as Watch
   for (let count = 0; count < 20; count += 1)
-    await patientWatch(inner, () => undefined).watch('/api/v1/services', {}, vi.fn(), vi.fn())
+    await patientWatch(inner, { reached: vi.fn(), silent: vi.fn() }).watch(
+      '/',
+      {},
+      vi.fn(),
+      vi.fn(),
+    )
   for (const query of asked)
     expect(query).toMatchObject({
       allowWatchBookmarks: true,
