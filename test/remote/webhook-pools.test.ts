@@ -7,7 +7,6 @@ import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import type { RemoteTarget } from '../../src/ir/remote-target.js'
 import { CONNECTION_MS, type PooledCall } from '../../src/remote/webhook-call.js'
 import { createLine, MOST_WAITING } from '../../src/remote/webhook-line.js'
 import type { WebhookPools } from '../../src/remote/webhook-pools.js'
@@ -20,13 +19,11 @@ let waiting: ServerResponse[]
 let sockets: Set<Socket>
 /** Ever made. */
 let connections: number
-let others: Server[]
 
 beforeEach(async () => {
   waiting = []
   sockets = new Set()
   connections = 0
-  others = []
   server = createServer((_request, response) => waiting.push(response))
   // It neither ends idle connections nor says when it would.
   server.keepAliveTimeout = 0
@@ -42,7 +39,7 @@ beforeEach(async () => {
 afterEach(async () => {
   await pools.close()
   await eventually(() => expect(sockets.size).toBe(0))
-  for (const each of [server, ...others]) each.close()
+  server.close()
 })
 
 const call = (changes: Partial<PooledCall> = {}): PooledCall => ({
@@ -124,102 +121,6 @@ test('without a deadline a call waits for a connection for half a minute, and fo
   await arrived(1)
   waiting[0]?.end()
   expect((await first).ok).toBe(true)
-})
-
-test('who waits when the endpoints change is called where the webhook is then', async () => {
-  const first = pools.call(call({ maxConnections: 1 }))
-  await arrived(1)
-  const second = pools.call(call({ maxConnections: 1 }))
-  const third = pools.call(call({ maxConnections: 1, target: NOWHERE }))
-  waiting[0]?.end()
-  expect((await first).ok).toBe(true)
-  expect(await second).toEqual({ ok: false, error: { type: 'no-endpoints' } })
-  expect(await third).toEqual({ ok: false, error: { type: 'no-endpoints' } })
-})
-
-test('who waits when TLS changes is called as its own policy says, whatever is called meanwhile', async () => {
-  const first = pools.call(call({ maxConnections: 1 }))
-  await arrived(1)
-  const second = pools.call(call({ maxConnections: 1 }))
-  const tls = { hostname: 'guard.example', authorities: 'System', subjectAltNames: [] } as const
-  const third = pools.call(call({ maxConnections: 1, target: { ...NOWHERE, tls } }))
-  // A stream that began before the change calls with what it began with.
-  const fourth = pools.call(call({ maxConnections: 1 }))
-  for (const at of [0, 1, 2]) {
-    await arrived(at + 1)
-    waiting[at]?.end()
-  }
-  expect(await third).toEqual({ ok: false, error: { type: 'no-endpoints' } })
-  const old = await Promise.all([first, second, fourth])
-  expect(old.map(({ ok }) => ok)).toEqual([true, true, true])
-})
-
-test('old and new targets share the limit, and idle connections of one make room for the other', async () => {
-  const moved = await elsewhere()
-  const old = [1, 2, 3].map(() => pools.call(call({ maxConnections: 3 })))
-  await arrived(3)
-  for (const response of waiting.slice(1)) response.end()
-  await Promise.race(old.slice(1))
-  const { target } = moved
-  const fresh = [1, 2, 3].map(() => pools.call(call({ maxConnections: 3, target })))
-  await eventually(() => expect([sockets.size, moved.waiting.length]).toEqual([1, 2]))
-  waiting[0]?.end()
-  await eventually(() => expect(moved.waiting).toHaveLength(3))
-  for (const response of moved.waiting) response.end()
-  expect((await Promise.all([...old, ...fresh])).every(({ ok }) => ok)).toBe(true)
-  await eventually(() => expect([sockets.size, moved.made()]).toEqual([0, 3]))
-})
-
-test('while both targets have calls, each uses its own idle connections again', async () => {
-  const moved = await elsewhere()
-  const under = [call(), call({ target: moved.target })].map((one) => pools.call(one))
-  await eventually(() => expect([waiting.length, moved.waiting.length]).toEqual([1, 1]))
-  for (let turn = 0; turn < 3; turn += 1) {
-    await served({ maxConnections: 100 })
-    await moved.served()
-  }
-  expect([connections, moved.made()]).toEqual([2, 2])
-  for (const [first] of [waiting, moved.waiting]) first?.end()
-  expect((await Promise.all(under)).map(({ ok }) => ok)).toEqual([true, true])
-})
-
-test('idle connections to all targets are closed when other workers wait for permits', async () => {
-  const moved = await elsewhere()
-  let trim: (most: number) => Promise<void> = () => Promise.resolve()
-  await pools.close()
-  pools = plainPools(undefined, {
-    open: (_key, max, connections) => {
-      trim = (most) => connections.trim(most)
-      return createLine(max)
-    },
-  })
-  const under = [call(), call({ target: moved.target })].map((one) => pools.call(one))
-  await eventually(() => expect([waiting.length, moved.waiting.length]).toEqual([1, 1]))
-  await served({ maxConnections: 100 })
-  await moved.served()
-  expect([sockets.size, moved.sockets.size]).toEqual([2, 2])
-  await trim(3)
-  await eventually(() => expect(sockets.size + moved.sockets.size).toBe(3))
-  await trim(1)
-  await eventually(() => expect([sockets.size, moved.sockets.size]).toEqual([1, 1]))
-  for (const [first] of [waiting, moved.waiting]) first?.end()
-  expect((await Promise.all(under)).map(({ ok }) => ok)).toEqual([true, true])
-})
-
-test('a target without a call keeps no connection once another one is called', async () => {
-  const moved = await elsewhere()
-  await served({ maxConnections: 100 })
-  await moved.served()
-  await eventually(() => expect([sockets.size, moved.sockets.size]).toEqual([0, 1]))
-})
-
-test('the end ends calls that wait for another target, and opens nothing for them', async () => {
-  const moved = await elsewhere()
-  const first = pools.call(call({ maxConnections: 1 }))
-  await arrived(1)
-  const second = pools.call(call({ maxConnections: 1, target: moved.target }))
-  await pools.close()
-  expect([(await first).ok, (await second).ok, moved.made()]).toEqual([false, false, 0])
 })
 
 test('an answer in gzip is read, and one that grows beyond the limit is none', async () => {
@@ -399,17 +300,6 @@ test('a webhook that was away is used again with the next call', async () => {
   await served()
 })
 
-test('other endpoints: new calls go there, those under way end where they began', async () => {
-  const old = pools.call(call())
-  await arrived(1)
-  expect(await pools.call(call({ target: NOWHERE }))).toEqual({
-    ok: false,
-    error: { type: 'no-endpoints' },
-  })
-  waiting[0]?.end('still here')
-  expect((await old).ok).toBe(true)
-})
-
 test('never to a cloud metadata address, whatever the name resolves to', async () => {
   const guarded = plainPools(() => Promise.resolve([{ address: '169.254.169.254', family: 4 }]))
   const target = {
@@ -448,48 +338,6 @@ function timerOf(localPort: number): string | undefined {
   return row?.[5]?.slice(0, 2)
 }
 const KEEPALIVE = '02'
-
-/** A target of the webhook that nothing listens at. */
-const NOWHERE: RemoteTarget = {
-  url: 'http://guard.example/request',
-  endpoints: { type: 'addresses', addresses: [] },
-}
-
-/** Another server that the webhook has moved to. */
-async function elsewhere() {
-  const own = createServer((_request, response) => answers.push(response))
-  const answers: ServerResponse[] = []
-  const open = new Set<Socket>()
-  let made = 0
-  own.keepAliveTimeout = 0
-  own.on('connection', (socket) => {
-    made += 1
-    open.add(socket)
-    socket.on('close', () => open.delete(socket))
-  })
-  others.push(own)
-  own.listen(0, '127.0.0.1')
-  await once(own, 'listening')
-  const { port } = own.address() as AddressInfo
-  const target: RemoteTarget = {
-    ...NOWHERE,
-    endpoints: { type: 'addresses', addresses: [{ ip: '127.0.0.1', port }] },
-  }
-  return {
-    target,
-    waiting: answers,
-    sockets: open,
-    made: () => made,
-    /** Has one call answered there. */
-    served: async () => {
-      const count = answers.length
-      const only = pools.call(call({ target }))
-      await eventually(() => expect(answers).toHaveLength(count + 1))
-      answers.at(-1)?.end('x')
-      expect((await only).ok).toBe(true)
-    },
-  }
-}
 
 /** An answer with its body. */
 const WHOLE = 'HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\na'
