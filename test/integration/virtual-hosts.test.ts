@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { JsonObject } from '../../src/ir/json.js'
 import { ROUTE_TYPE } from '../../src/xds/encode/type-urls.js'
+import { WAITS } from '../../src/xds/server/waits.js'
 import { eventually } from '../../testing/eventually.js'
 import { freePort } from '../../testing/ports.js'
 import { cluster, listener } from '../support/ads-resources.js'
@@ -128,7 +129,10 @@ test('a listener that is added later, taken away and added again gets its hosts 
   expect(await get('x')).toBe('200 one')
 })
 
-test('a listener with another route configuration now loses no request, on old connections or new ones', async () => {
+test('a listener with another route configuration now loses no request for a while, on old connections or new ones', async () => {
+  await ads.close()
+  ads = await realAds(true, WAITS.lingerMs)
+  await ads.start()
   publish(listener(port, 'r'), routes('r', { '*': 'one' }))
   await startEnvoy()
   const kept = new Agent({ keepAlive: true, maxSockets: 1 })

@@ -48,8 +48,11 @@ export interface RealEnvoy {
   admin(path: string): Promise<string>
 }
 
-/** @param splits whether Envoys that support it get virtual hosts as separate resources. */
-export async function realAds(splits = true): Promise<RealAds> {
+/**
+ * splits: whether Envoys that support it get virtual hosts as separate resources; lingerMs: how long what nothing names any
+ * more stays.
+ */
+export async function realAds(splits = true, lingerMs = 0): Promise<RealAds> {
   const folder = await mkdtemp(join(tmpdir(), 'gatehouse-ads-'))
   const path = join(folder, 'ads.sock')
   const cache = new SnapshotCache()
@@ -65,7 +68,7 @@ export async function realAds(splits = true): Promise<RealAds> {
       logger,
       metrics: { xdsPush: () => undefined, xdsNack: () => undefined },
       mayReceiveSecrets: () => true,
-      waits: { ...WAITS, lingerMs: 0 },
+      waits: { ...WAITS, lingerMs },
       onSent: ({ node }, type) => events.push({ kind: 'sent', node, type: shortType(type) }),
       onAck: ({ node }, type) => events.push({ kind: 'ack', node, type: shortType(type) }),
       onNack: ({ node }, type, _version, message) =>
