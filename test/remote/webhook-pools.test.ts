@@ -3,7 +3,6 @@
 
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
@@ -12,28 +11,17 @@ import { createLine, MOST_WAITING } from '../../src/remote/webhook-line.js'
 import type { WebhookPools } from '../../src/remote/webhook-pools.js'
 import { eventually } from '../../testing/eventually.js'
 import { plainPools } from '../extproc/support/guards.js'
+import { callTo, startWebhook, type Webhook } from './support/webhook.js'
 
-let server: Server
+let hook: Webhook
 let pools: WebhookPools
-let waiting: ServerResponse[]
-let sockets: Set<Socket>
-/** Ever made. */
-let connections: number
+let server: Webhook['server']
+let waiting: Webhook['waiting']
+let sockets: Webhook['sockets']
 
 beforeEach(async () => {
-  waiting = []
-  sockets = new Set()
-  connections = 0
-  server = createServer((_request, response) => waiting.push(response))
-  // It neither ends idle connections nor says when it would.
-  server.keepAliveTimeout = 0
-  server.on('connection', (socket) => {
-    connections += 1
-    sockets.add(socket)
-    socket.on('close', () => sockets.delete(socket))
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  hook = await startWebhook()
+  ;({ server, waiting, sockets } = hook)
   pools = plainPools()
 })
 afterEach(async () => {
@@ -42,26 +30,7 @@ afterEach(async () => {
   server.close()
 })
 
-const call = (changes: Partial<PooledCall> = {}): PooledCall => ({
-  backend: 'guard',
-  target: {
-    url: 'http://guard.example/request',
-    endpoints: {
-      type: 'addresses',
-      addresses: [{ ip: '127.0.0.1', port: (server.address() as AddressInfo).port }],
-    },
-  },
-  maxConnections: 100,
-  keepAliveSeconds: 300,
-  phase: 'request',
-  method: 'POST',
-  path: '/request',
-  headers: { host: 'guard.example' },
-  body: new Uint8Array([1]),
-  maxBytes: 1000,
-  signal: new AbortController().signal,
-  ...changes,
-})
+const call = (changes: Partial<PooledCall> = {}): PooledCall => callTo(hook.target, changes)
 const arrived = (count: number) => eventually(() => expect(waiting).toHaveLength(count))
 
 test('no more connections than the limit; who waits for one waits within its deadline', async () => {
@@ -152,7 +121,7 @@ test('a caller that gives up while its answer is unpacked leaves the connection 
   expect(await first).toEqual({ ok: false, error: { type: 'aborted' } })
   await arrived(2)
   waiting[1]?.end()
-  expect([(await second).ok, connections]).toEqual([true, 1])
+  expect([(await second).ok, hook.made()]).toEqual([true, 1])
   await packed.close()
 })
 
@@ -186,9 +155,9 @@ test('keep-alive 0 is no limit: an idle connection outlives one that is kept for
   expect(sockets.size).toBe(2)
   await eventually(() => expect(sockets.size).toBe(1))
   await served({ keepAliveSeconds: 0 })
-  expect(connections).toBe(2)
+  expect(hook.made()).toBe(2)
   await served(limited)
-  expect(connections).toBe(3)
+  expect(hook.made()).toBe(3)
 })
 
 test.each([
@@ -217,14 +186,14 @@ test.each([
   expect(await first).toMatchObject({ ok: true, value: { status: 200 } })
   await eventually(() => expect(sockets.size).toBe(0))
   await served({ maxConnections: 1 })
-  expect(connections).toBe(2)
+  expect(hook.made()).toBe(2)
 })
 
 test('a connection that the server keeps no longer is not used again', async () => {
   await served({ keepAliveSeconds: 0 }, { connection: 'close' })
   await eventually(() => expect(sockets.size).toBe(0))
   await served({ keepAliveSeconds: 0 })
-  expect(connections).toBe(2)
+  expect(hook.made()).toBe(2)
 })
 
 test('a caller that gives up frees its connection', async () => {
@@ -252,7 +221,7 @@ test('a kept connection that breaks when it is used again is no failure: once mo
   await arrived(3)
   waiting[2]?.end()
   expect((await second).ok).toBe(true)
-  expect(connections).toBe(2)
+  expect(hook.made()).toBe(2)
 })
 
 test('but only once', async () => {

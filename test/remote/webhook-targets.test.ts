@@ -1,97 +1,40 @@
 // Webhooks whose endpoints or TLS change while calls wait or are under way: where each call goes, and how many connections
 // there are.
 
-import { once } from 'node:events'
-import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { RemoteTarget } from '../../src/ir/remote-target.js'
 import type { PooledCall } from '../../src/remote/webhook-call.js'
 import { createLine } from '../../src/remote/webhook-line.js'
 import type { WebhookPools } from '../../src/remote/webhook-pools.js'
 import { eventually } from '../../testing/eventually.js'
 import { plainPools } from '../extproc/support/guards.js'
-
-const URL = 'http://guard.example/request'
-/** A target that nothing listens at. */
-const NOWHERE: RemoteTarget = { url: URL, endpoints: { type: 'addresses', addresses: [] } }
-
-/** A server that the test answers for. */
-interface Target {
-  readonly target: RemoteTarget
-  /** Answers to the calls that it got, in their order. */
-  readonly waiting: ServerResponse[]
-  readonly sockets: ReadonlySet<Socket>
-  /** Number of connections ever made. */
-  made(): number
-  close(): void
-}
-
-async function startTarget(): Promise<Target> {
-  const waiting: ServerResponse[] = []
-  const sockets = new Set<Socket>()
-  let made = 0
-  const server = createServer((_request, response) => waiting.push(response))
-  // It neither ends idle connections nor says when it would.
-  server.keepAliveTimeout = 0
-  server.on('connection', (socket) => {
-    made += 1
-    sockets.add(socket)
-    socket.on('close', () => sockets.delete(socket))
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  return {
-    target: { url: URL, endpoints: { type: 'addresses', addresses: [{ ip: '127.0.0.1', port }] } },
-    waiting,
-    sockets,
-    made: () => made,
-    close: () => server.close(),
-  }
-}
+import { callTo, NOWHERE, startWebhook, type Webhook } from './support/webhook.js'
 
 let pools: WebhookPools
-let old: Target
-let moved: Target
+let old: Webhook
+let moved: Webhook
 
 beforeEach(async () => {
-  old = await startTarget()
-  moved = await startTarget()
+  old = await startWebhook()
+  moved = await startWebhook()
   pools = plainPools()
 })
 afterEach(async () => {
   await pools.close()
   await eventually(() => expect(old.sockets.size + moved.sockets.size).toBe(0))
-  old.close()
-  moved.close()
+  for (const { server } of [old, moved]) server.close()
 })
 
-const call = (changes: Partial<PooledCall> = {}): PooledCall => ({
-  backend: 'guard',
-  target: old.target,
-  maxConnections: 100,
-  keepAliveSeconds: 300,
-  phase: 'request',
-  method: 'POST',
-  path: '/request',
-  headers: { host: 'guard.example' },
-  body: new Uint8Array([1]),
-  maxBytes: 1000,
-  signal: new AbortController().signal,
-  ...changes,
-})
+const call = (changes: Partial<PooledCall> = {}): PooledCall => callTo(old.target, changes)
 
-const toMoved = (changes: Partial<PooledCall> = {}): PooledCall =>
-  call({ target: moved.target, ...changes })
+const toMoved = (changes: Partial<PooledCall> = {}): PooledCall => callTo(moved.target, changes)
 
 const arrived = (count: number, at = old) =>
   eventually(() => expect(at.waiting).toHaveLength(count))
 
 /** Has one call answered. */
-async function served(at: Target): Promise<void> {
+async function served(at: Webhook): Promise<void> {
   const count = at.waiting.length
-  const only = pools.call(call({ target: at.target }))
+  const only = pools.call(callTo(at.target))
   await arrived(count + 1, at)
   at.waiting.at(-1)?.end('x')
   expect((await only).ok).toBe(true)

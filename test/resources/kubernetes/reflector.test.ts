@@ -4,15 +4,14 @@
 import type { Watch } from '@kubernetes/client-node'
 import { expect, test, vi } from 'vitest'
 import { isJsonObject, type JsonObject } from '../../../src/ir/json.js'
-import { kindsOf } from '../../../src/resources/kinds/kinds.js'
+import { type Kind, kindsOf } from '../../../src/resources/kinds/kinds.js'
 import { type KubernetesClient, KubernetesError } from '../../../src/resources/kubernetes/client.js'
 import { startReflector } from '../../../src/resources/kubernetes/reflector.js'
 import { eventually } from '../../../testing/eventually.js'
 import { fakeClock } from '../../support/fake-clock.js'
 
 test('a list that arrives after the end is ignored: nothing would remove the Secret again', async () => {
-  const kind = kindsOf('policy.gatehouse.dev').find((each) => each.kind === 'Secret')
-  if (kind === undefined) throw new Error('there is no kind Secret')
+  const kind = kindOf('Secret')
   let answer: (list: JsonObject) => void = () => undefined
   const asked = vi.fn<KubernetesClient['call']>((_, path) =>
     path.includes('/secrets')
@@ -40,8 +39,7 @@ test('a list that arrives after the end is ignored: nothing would remove the Sec
 
 test('the objects of an optional kind that vanishes while the watch is away are removed, and put again when it is back', async () => {
   const restoreClock = fakeClock()
-  const kind = kindsOf('policy.gatehouse.dev').find((each) => each.kind === 'ListenerSet')
-  if (kind === undefined) throw new Error('there is no kind ListenerSet')
+  const kind = kindOf('ListenerSet')
   let isInstalled = true
   const items = ['one', 'two'].map((name) => ({
     metadata: { namespace: 'shop', name, resourceVersion: '1' },
@@ -52,12 +50,7 @@ test('the objects of an optional kind that vanishes while the watch is away are 
     const kinds: JsonObject = { resources: [{ name: 'listenersets', kind: 'ListenerSet' }] }
     return Promise.resolve(path.includes('/listenersets') ? list : kinds)
   })
-  let end: (error: unknown) => void = () => undefined
-  const watch = vi.fn<Watch['watch']>((_path, _query, _onEvent, onDone) => {
-    end = onDone
-    return Promise.resolve(new AbortController())
-  })
-  const client = { call, watch: { watch } as unknown as Watch, server: '' }
+  const { client, end } = clientOf(call)
   const inForce = new Set<string>()
   const reflector = startReflector(
     client,
@@ -89,8 +82,7 @@ test('the objects of an optional kind that vanishes while the watch is away are 
 
 test('a kind whose watch is silent has a problem until the next one runs: changes may have been missed', async () => {
   const restoreClock = fakeClock()
-  const kind = kindsOf('policy.gatehouse.dev').find((each) => each.kind === 'ProxyPolicy')
-  if (kind === undefined) throw new Error('there is no kind ProxyPolicy')
+  const kind = kindOf('ProxyPolicy')
   const call = vi.fn<KubernetesClient['call']>((_, path) =>
     Promise.resolve<JsonObject>(
       path.includes('/proxypolicies')
@@ -98,12 +90,7 @@ test('a kind whose watch is silent has a problem until the next one runs: change
         : { resources: [{ name: 'proxypolicies', kind: 'ProxyPolicy' }] },
     ),
   )
-  let end: (error: unknown) => void = () => undefined
-  const watch = vi.fn<Watch['watch']>((_path, _query, _onEvent, onDone) => {
-    end = onDone
-    return Promise.resolve(new AbortController())
-  })
-  const client = { call, watch: { watch } as unknown as Watch, server: '' }
+  const { client, end } = clientOf(call)
   const nothing = { put: () => undefined, remove: () => undefined, changed: () => undefined }
   const reflector = startReflector(client, { kind }, nothing)
   try {
@@ -122,6 +109,23 @@ test('a kind whose watch is silent has a problem until the next one runs: change
     restoreClock()
   }
 })
+
+function kindOf(name: string): Kind {
+  const kind = kindsOf('policy.gatehouse.dev').find((each) => each.kind === name)
+  if (kind === undefined) throw new Error(`there is no kind ${name}`)
+  return kind
+}
+
+/** A client whose watches run until end() ends the last one. */
+function clientOf(call: KubernetesClient['call']) {
+  let last: (error: unknown) => void = () => undefined
+  const watch = vi.fn<Watch['watch']>((_path, _query, _onEvent, onDone) => {
+    last = onDone
+    return Promise.resolve(new AbortController())
+  })
+  const client: KubernetesClient = { call, watch: { watch } as unknown as Watch, server: '' }
+  return { client, end: (error: unknown) => last(error) }
+}
 
 const nameOf = ({ metadata }: JsonObject): string =>
   isJsonObject(metadata) && typeof metadata['name'] === 'string' ? metadata['name'] : ''
