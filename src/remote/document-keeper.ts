@@ -103,7 +103,8 @@ class Keeper implements DocumentKeeper {
     if (this.underWay !== undefined) this.abort.abort()
     // Endpoints change all the time; a good document needs no fetch for that. One that was fetched under trust that was
     // withdrawn stays in force until the next answer, which must not wait for the refresh.
-    else if (this.known.error !== undefined || !isTrustEqual(next, before)) void this.fetchNow()
+    else if (this.known.error !== undefined || !areAuthoritiesEqual(next, before))
+      void this.fetchNow()
   }
 
   async refetch(): Promise<Refetched> {
@@ -195,8 +196,8 @@ class Keeper implements DocumentKeeper {
   }
 }
 
-/** Whether both trust the same authorities, or use no TLS; the names that certificates must carry are part of the id. */
-const isTrustEqual = (one: WantedDocument, other: WantedDocument): boolean =>
+/** Whether both trust the same authorities, or use no TLS. The names that certificates must carry are part of the id. */
+const areAuthoritiesEqual = (one: WantedDocument, other: WantedDocument): boolean =>
   isDeepStrictEqual(one.targets.map(authoritiesOf), other.targets.map(authoritiesOf))
 
 const authoritiesOf = ({ tls }: RemoteTarget): UpstreamTls['authorities'] | undefined =>
