@@ -13,7 +13,7 @@ import {
 } from '../../src/json/json-text.js'
 import { plainJson } from '../../src/json/print-json.js'
 import { atOnce, nextTurn, Pace, type Work } from '../../src/turns.js'
-import { parsedAlone } from '../support/parsed-alone.js'
+import { parsedAsPairs } from '../support/parsed-as-pairs.js'
 import { runs } from '../support/runs.js'
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
@@ -54,6 +54,9 @@ function stringsOf(node: JsonNode): JsonNode[] {
   return node.type === 'string' ? [node] : []
 }
 
+/** A number with more digits than readJson() takes. */
+const LONG_NUMBER = /[eE][+-]?\d{20}|\d{512}/
+
 describe('readJson', () => {
   test('agrees with JSON.parse, wherever there is space', () => {
     fc.assert(
@@ -64,7 +67,7 @@ describe('readJson', () => {
           const text = JSON.stringify(value, null, space).replaceAll('\\r\\n', '\\r\\n')
           const read = readJson(bytes(text))
           if (!read.ok) throw new Error(read.error)
-          expect(valueOf(read.value.root, text)).toEqual(parsedAlone(text))
+          expect(valueOf(read.value.root, text)).toEqual(parsedAsPairs(text))
         },
       ),
     )
@@ -81,10 +84,11 @@ describe('readJson', () => {
           const place = at % (text.length + 1)
           const broken = text.slice(0, place) + put + text.slice(place + 1)
           const read = readJson(bytes(broken))
-          if (read.ok) expect(valueOf(read.value.root, broken)).toEqual(parsedAlone(broken))
+          if (read.ok) expect(valueOf(read.value.root, broken)).toEqual(parsedAsPairs(broken))
           else
             expect(() => JSON.parse(broken) as unknown, read.error).toSatisfy(
-              (parse: () => unknown) => read.error !== 'not JSON' || throws(parse),
+              (parse: () => unknown) =>
+                read.error !== 'not JSON' || LONG_NUMBER.test(broken) || throws(parse),
             )
         },
       ),
