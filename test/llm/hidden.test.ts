@@ -164,10 +164,10 @@ const RIDES: ReadonlySet<string> = new Set(
   content_block.tool_use_id data.embedding data.id data.model data.name delta.id delta.signature
   body.error_type body.param body.request_id detail.code detail.loc detail.type details.@type
   details.code details.domain details.type error.code error.param error.type fieldViolations.field
-  fieldViolations.type fieldViolations.code innererror.code innererror.type executableCode.id file.file_data format.name function.name functionCall.id
+  fieldViolations.type fieldViolations.code innererror.code innererror.type executableCode.id file.file_data format.name format.required function.name functionCall.id
   functionCall.name functionResponse.id functionResponse.name image_url.url inlineData.data
   input.call_id input.encrypted_content input.id input.name input.result input.server_label
-  item.id json_schema.name message.id message.model   message.user messages.id messages.tool_call_id output.call_id output.encrypted_content output.id
+  item.id json_schema.name json_schema.required message.id message.model   message.user messages.id messages.tool_call_id output.call_id output.encrypted_content output.id
   output.name output.result output.server_label part.id parts.thoughtSignature plugins.id
   prediction.id prediction.signature prompt.id prompt.version response.id response.model
   response.user response_format.name results.file_id
