@@ -13,12 +13,13 @@ import { createKeptAgent, type KeptAgent } from './agent.js'
 export interface KubernetesClient {
   /**
    * Calls the API server; path includes the query. PATCH is a server-side apply. Rejects (KubernetesError) unless a
-   * JSON object with 2xx returns.
+   * JSON object with 2xx returns, and (AnswerTooLargeError) if the answer has more than maxBytes, default 128 MiB.
    */
   call(
     method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
     path: string,
     body?: JsonObject,
+    maxBytes?: number,
   ): Promise<JsonObject>
   /** The watch for ListWatch, which starts it again and again. */
   readonly watch: Watch
@@ -39,6 +40,13 @@ export class KubernetesError extends GatehouseError {
   ) {
     super(message)
     this.name = 'KubernetesError'
+  }
+}
+
+/** An answer that was not read to its end. */
+export class AnswerTooLargeError extends KubernetesError {
+  constructor() {
+    super('the answer is too large')
   }
 }
 
@@ -64,7 +72,8 @@ export function createKubernetesClient(): KubernetesClient {
   return {
     server,
     watch: new Watch(config),
-    call: (method, path, body) => callOnce({ config, server, agent }, { method, path, body }),
+    call: (method, path, body, maxBytes = MAX_ANSWER_BYTES) =>
+      callOnce({ config, server, agent }, { method, path, body, maxBytes }),
   }
 }
 
@@ -72,6 +81,7 @@ interface Call {
   readonly method: string
   readonly path: string
   readonly body: JsonObject | undefined
+  readonly maxBytes: number
 }
 
 interface Connection {
@@ -89,7 +99,7 @@ async function callOnce({ config, server, agent }: Connection, call: Call): Prom
   await config.applyToHTTPSOptions(options)
   options.agent = agent.instead(options.agent) as NonNullable<RequestOptions['agent']>
   const url = new URL(server.replace(/\/$/, '') + call.path)
-  const answer = await exchange(url, options, call.body)
+  const answer = await exchange(url, options, call)
   const json = parseJson(answer.body)
   if (answer.status >= 200 && answer.status < 300 && isJsonObject(json)) return json
   throw new KubernetesError(
@@ -122,20 +132,17 @@ interface Answer {
   readonly retryAfter: string | undefined
 }
 
-const exchange = (
-  url: URL,
-  options: RequestOptions,
-  body: JsonObject | undefined,
-): Promise<Answer> =>
+const exchange = (url: URL, options: RequestOptions, { body, maxBytes }: Call): Promise<Answer> =>
   new Promise((resolve, reject) => {
-    const fail = (error: Error) => reject(new KubernetesError(reasonOf(error)))
+    const fail = (error: Error) =>
+      reject(error instanceof KubernetesError ? error : new KubernetesError(reasonOf(error)))
     const send = url.protocol === 'http:' ? httpRequest : httpsRequest
     const request = send(url, options, (response) => {
       const pieces: Uint8Array[] = []
       let size = 0
       response.on('data', (piece: Uint8Array) => {
         size += piece.length
-        if (size > MAX_ANSWER_BYTES) request.destroy(new Error('the answer is too large'))
+        if (size > maxBytes) request.destroy(new AnswerTooLargeError())
         else pieces.push(piece)
       })
       response.on('error', fail)

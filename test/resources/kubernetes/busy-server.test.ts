@@ -1,21 +1,12 @@
 // An API server that ends its watches, or that is busy (429) and says when to call again.
 
-import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { Watch } from '@kubernetes/client-node'
-import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { JsonObject } from '../../../src/ir/json.js'
 import { ApplyRetries } from '../../../src/resources/kubernetes/apply-retries.js'
-import {
-  createKubernetesClient,
-  type KubernetesClient,
-  KubernetesError,
-} from '../../../src/resources/kubernetes/client.js'
+import { type KubernetesClient, KubernetesError } from '../../../src/resources/kubernetes/client.js'
 import { type ObjectMirror, startMirror } from '../../../src/resources/kubernetes/mirror.js'
+import { clientOfStub } from '../../support/stub-api-server.js'
 
 const KIND = { group: 'networking.istio.io', kind: 'EnvoyFilter', versions: ['v1alpha3'] }
 const busy = (seconds: number): Error =>
@@ -143,43 +134,19 @@ describe('an object that could not be applied', () => {
   })
 })
 
-describe('the client', () => {
-  afterEach(() => {
-    vi.unstubAllEnvs()
+test.each([
+  ['7', 7_000],
+  ['86400', 60_000],
+  ['soon', undefined],
+  [undefined, undefined],
+])('the client reads Retry-After %s', async (header, milliseconds) => {
+  const client = await clientOfStub((_, response) => {
+    response.writeHead(429, header === undefined ? {} : { 'retry-after': header })
+    response.end('{"message":"too many requests"}')
   })
-
-  test.each([
-    ['7', 7_000],
-    ['86400', 60_000],
-    ['soon', undefined],
-    [undefined, undefined],
-  ])('reads Retry-After %s', async (header, milliseconds) => {
-    const server = createServer((_, response) => {
-      response.writeHead(429, header === undefined ? {} : { 'retry-after': header })
-      response.end('{"message":"too many requests"}')
-    }).listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const { port } = server.address() as AddressInfo
-    const folder = await mkdtemp(join(tmpdir(), 'gatehouse-busy-'))
-    onTestFinished(() => rm(folder, { recursive: true }))
-    const file = join(folder, 'kubeconfig')
-    await writeFile(file, kubeconfigOf(`http://127.0.0.1:${String(port)}`))
-    vi.stubEnv('KUBECONFIG', file)
-    const called = createKubernetesClient().call('GET', '/api/v1')
-    await expect(called).rejects.toMatchObject({
-      message: 'HTTP 429: too many requests',
-      status: 429,
-      retryAfterMs: milliseconds,
-    })
-    server.closeAllConnections()
-    server.close()
+  await expect(client.call('GET', '/api/v1')).rejects.toMatchObject({
+    message: 'HTTP 429: too many requests',
+    status: 429,
+    retryAfterMs: milliseconds,
   })
 })
-
-const kubeconfigOf = (server: string): string =>
-  JSON.stringify({
-    ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'busy' },
-    clusters: [{ name: 'busy', cluster: { server, 'insecure-skip-tls-verify': true } }],
-    users: [{ name: 'busy', user: {} }],
-    contexts: [{ name: 'busy', context: { cluster: 'busy', user: 'busy' } }],
-  })
