@@ -10,5 +10,11 @@ export const MAX_HOPS = 5
 /** Text that one hop adds to the value. */
 export const HOP = '1'
 
+/**
+ * Text that a copy of a request (RequestMirror) has in addition to that of its hop: it may pass one more gateway. Each pass of a
+ * loop makes up to 16 copies, which would make a million requests of one in five passes.
+ */
+export const COPY_HOPS = HOP.repeat(MAX_HOPS - 2)
+
 /** Value for a call that Gatehouse makes because of a request, which may loop too. received: the request's value. */
 export const hopsOfCall = (received = ''): string => `${received}${HOP}`

@@ -1,6 +1,7 @@
 // A route that loops back to its own gateway: each pass is counted, and the sixth is rejected.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { eventually } from '../../testing/eventually.js'
 import { type Backend, startBackend } from '../support/backend.js'
 import { answerJson, chat, completion, guardedRoute } from '../support/guardrails.js'
 import { send } from '../support/http.js'
@@ -56,6 +57,24 @@ const itself = (more: object = {}): object => ({
   },
 })
 
+const mirror = (name: string): object => ({
+  type: 'RequestMirror',
+  requestMirror: { backendRef: backendRef(name) },
+})
+
+/** Resolves when the listener has answered all requests, those that are on their way to it included. */
+const allAnswered = (): Promise<void> =>
+  eventually(async () => {
+    const filter = '(downstream_rq|cluster.*upstream_rq(_pending)?)_active$'
+    const text = await (
+      await fetch(`${stack.envoyAdmin}/stats?filter=${encodeURIComponent(filter)}`)
+    ).text()
+    const active = text
+      .split('\n')
+      .filter((line) => /^(http\.default\/gw\/|cluster\.(?!gatehouse_xds\.))/.test(line))
+    expect(active.filter((line) => !line.endsWith(': 0'))).toEqual([])
+  })
+
 /** Requests that the listener has had. */
 async function requests(): Promise<number> {
   const text = await (await fetch(`${stack.envoyAdmin}/stats?filter=downstream_rq_total`)).text()
@@ -89,6 +108,12 @@ beforeAll(async () => {
             rule(`/hop${String(n)}`, 'self', rewrite(`/hop${String(n - 1)}`)),
           ),
           rule('/hop0', 'backend'),
+        ],
+      }),
+      httpRoute('mirrors', {
+        rules: [
+          rule('/mirrored', 'self', { filters: [mirror('self'), mirror('self'), mirror('self')] }),
+          rule('/copied', 'backend', { filters: [mirror('self')] }),
         ],
       }),
       setting('removes', { remove: ['Gatehouse-Hops'] }),
@@ -138,6 +163,12 @@ describe('a route that leads back to the gateway', () => {
     },
   )
 
+  test('does not multiply a request by its copies', async () => {
+    expect((await send(stack.origin, '/mirrored')).status).toBe(508)
+    await allAnswered()
+    expect(await passes()).toBeLessThan(50)
+  })
+
   test('ends whatever the client says of its hops and its connection', async () => {
     const claims: readonly Record<string, string>[] = [
       { 'gatehouse-hops': '' },
@@ -182,6 +213,15 @@ describe('a request that passes the gateway', () => {
     const seen = backend.requests.length
     expect((await send(stack.origin, '/hop5')).status).toBe(508)
     expect(backend.requests).toHaveLength(seen)
+  })
+
+  test('as a copy arrives once more, and its own copy does not', async () => {
+    const seen = backend.requests.length
+    expect((await send(stack.origin, '/copied')).status).toBe(200)
+    await allAnswered()
+    const hops = backend.requests.slice(seen).map(({ headers }) => headers['gatehouse-hops'])
+    expect(hops.toSorted()).toEqual(['1', '11111'])
+    expect(await passes()).toBe(3)
   })
 
   test('once is marked for its backend', async () => {

@@ -20,6 +20,7 @@ import type {
   WeightedDestination,
 } from '../../ir/route.js'
 import { headerFields } from './headers.js'
+import { COUNT_COPY } from './hops.js'
 import { UNRESOLVED_MARK } from './local-reply.js'
 import { durationOf, type FieldsOf } from './messages.js'
 import { pathRewrite } from './path-rewrite.js'
@@ -55,6 +56,7 @@ const mirrorPolicy = ({ destination, perMillion, host }: Mirror): RequestMirrorP
       },
     },
     disableShadowHostSuffixAppend: true,
+    requestHeadersMutations: [COUNT_COPY],
     ...(host === undefined ? {} : { hostRewriteLiteral: host }),
   })
 

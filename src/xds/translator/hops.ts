@@ -3,6 +3,10 @@
 
 import { create } from '@bufbuild/protobuf'
 import {
+  type HeaderMutation,
+  HeaderMutationSchema,
+} from '../../grpc/generated/envoy/config/common/mutation_rules/v3/mutation_rules_pb.js'
+import {
   HeaderValueOption_HeaderAppendAction as AppendAction,
   HeaderValueOptionSchema,
 } from '../../grpc/generated/envoy/config/core/v3/base_pb.js'
@@ -10,7 +14,7 @@ import {
   type Route,
   RouteSchema,
 } from '../../grpc/generated/envoy/config/route/v3/route_components_pb.js'
-import { HOP, HOPS_HEADER, MAX_HOPS } from '../../ir/hops.js'
+import { COPY_HOPS, HOP, HOPS_HEADER, MAX_HOPS } from '../../ir/hops.js'
 import { buildExtAuthzPerRoute } from './ext-authz.js'
 import { inlineString, matching } from './messages.js'
 
@@ -18,6 +22,17 @@ import { inlineString, matching } from './messages.js'
 export const COUNT_HOPS = create(HeaderValueOptionSchema, {
   header: { key: HOPS_HEADER, value: `%REQ(${HOPS_HEADER})%${HOP}` },
   appendAction: AppendAction.OVERWRITE_IF_EXISTS_OR_ADD,
+})
+
+/** Applies to copies of a request, which have its headers as they leave. */
+export const COUNT_COPY: HeaderMutation = create(HeaderMutationSchema, {
+  action: {
+    case: 'append',
+    value: {
+      header: { key: HOPS_HEADER, value: `%REQ(${HOPS_HEADER})%${COPY_HOPS}` },
+      appendAction: AppendAction.OVERWRITE_IF_EXISTS_OR_ADD,
+    },
+  },
 })
 
 /** Matches one growing value rather than repeated headers, as Envoy matches each value of a header separately. */
