@@ -72,12 +72,17 @@ export function* translateRule(context: Context, input: RuleInput): Work<Transla
     ...brokenPolicies(copies.uses.map((target) => attachPolicies(context, target))),
     ...leakProblems(rule, filters.mirrors ?? []),
     ...ruleProblems(route.unsupported, index),
+    ...(input.tooLarge === undefined ? [] : [input.tooLarge]),
   ]
   const mcp = attachment.jwt?.jwt?.mcp
   const cors = corsOf(filters.cors, mcp)
   const refusal = refusalOf(input, problems)
   const action = refusal ?? actionOf(input, filters, backends, copies.mirrors)
-  const shared = { refusal, action, filters, cors: cors?.cors }
+  const shared = {
+    ...{ refusal, action, filters },
+    // What refuses repeats nothing else of the rule.
+    ...(input.tooLarge === undefined ? { cors: cors?.cors } : {}),
+  }
   const isProtective = attachment.policies.some((policy) => policy.isProtective)
   const built = yield* mapEach(matches.entries(), ([position, match]) => {
     if (match.ok) return buildRoutes(input, shared, match.value, position)

@@ -47,6 +47,8 @@ export interface RuleInput {
   readonly refusals: readonly string[]
   /** Whether no policy decides who may use the route although one is required. */
   readonly lacksPolicy: boolean
+  /** The problem of a rule that makes too much of Envoy's configuration (route-sizes.ts). */
+  readonly tooLarge?: string
   /** Scope for routeKey(). */
   readonly scope?: string
   /** Key of the scope's Gateway if it presents a client certificate to backends. */
