@@ -16,5 +16,11 @@ export const HOP = '1'
  */
 export const COPY_HOPS = HOP.repeat(MAX_HOPS - 2)
 
+/**
+ * Text that a question to a webhook has in addition to the hops of its request: it may pass three gateways. Each pass of a
+ * loop asks up to 8 webhooks, one after the other, which would be 9,000 requests in five passes if they fail open.
+ */
+export const QUESTION_HOPS = HOP.repeat(2)
+
 /** Value for a call that Gatehouse makes because of a request, which may loop too. received: the request's value. */
 export const hopsOfCall = (received = ''): string => `${received}${HOP}`

@@ -3,7 +3,7 @@
 
 import type { Attributes } from '../../cel/attributes.js'
 import { Budget } from '../../cel/budget.js'
-import { HOP, HOPS_HEADER, hopsOfCall, MAX_HOPS } from '../../ir/hops.js'
+import { HOP, HOPS_HEADER, MAX_HOPS, QUESTION_HOPS } from '../../ir/hops.js'
 import type { Phase } from '../../ir/proc-entry.js'
 import { quoted } from '../../json/print-json.js'
 import { Pace, PIECE, piecesOf, unitsOf, type Work } from '../../turns.js'
@@ -52,13 +52,13 @@ export function* webhookRequest(
     else if (VALUE.test(text)) headers[name] = text
   }
   // Last, so that no expression resets it: the webhook may be behind the gateway whose request it is asked about.
-  headers[HOPS_HEADER] = hopsOfCall(receivedHops(attributes))
+  headers[HOPS_HEADER] = `${receivedHops(attributes)}${QUESTION_HOPS}`
   return { method, path, headers, body: yield* bodyOf(phase, shown, tool) }
 }
 
 /** Whether a gateway would answer the call with 508, so that its client could choose that there is no verdict. */
 export const isLastHop = (attributes: Attributes): boolean =>
-  receivedHops(attributes).length + HOP.length >= MAX_HOPS
+  receivedHops(attributes).length + QUESTION_HOPS.length >= MAX_HOPS
 
 /** Beside a mesh nobody counts before Gatehouse, so that the value may be any text of the client's. */
 function receivedHops({ request }: Attributes): string {
