@@ -4,8 +4,11 @@
 /** Not among the names that Envoy removes from every request (early-headers.ts), as it must survive every hop. */
 export const HOPS_HEADER = 'gatehouse-hops'
 
-/** A request with this many hops gets 508. */
+/** A request with this many hops gets LOOP_DETECTED. */
 export const MAX_HOPS = 5
+
+/** The status of a request that has passed too often (RFC 5842, section 7.2). */
+export const LOOP_DETECTED = 508
 
 /** Text that one hop adds to the value. */
 export const HOP = '1'

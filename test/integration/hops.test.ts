@@ -121,6 +121,9 @@ beforeAll(async () => {
           rule('/copied', 'backend', { filters: [mirror('self')] }),
         ],
       }),
+      httpRoute('retries', {
+        rules: [rule('/retried', 'self', { retry: { codes: [508, 503], attempts: 9 } })],
+      }),
       setting('removes', { remove: ['Gatehouse-Hops'] }),
       setting('sets', { set: [{ name: 'gatehouse-hops', value: '' }] }),
       setting('adds', { add: [{ name: 'gatehouse-hops', value: '1' }] }),
@@ -155,10 +158,13 @@ beforeEach(async () => {
 })
 
 describe('a route that leads back to the gateway', () => {
-  test.each(['/loop', '/h2', '/there'])('%s ends with 508 after five passes', async (path) => {
-    expect((await send(stack.origin, path)).status).toBe(508)
-    expect(await passes()).toBe(6)
-  })
+  test.each(['/loop', '/h2', '/there', '/retried'])(
+    '%s ends with 508 after five passes',
+    async (path) => {
+      expect((await send(stack.origin, path)).status).toBe(508)
+      expect(await passes()).toBe(6)
+    },
+  )
 
   test.each(['/removes', '/sets', '/adds', '/nominates', '/of-a-backend'])(
     '%s cannot reset the count: it refuses',

@@ -10,6 +10,7 @@ import {
   WeightedCluster_ClusterWeightSchema as ClusterWeightSchema,
 } from '../../grpc/generated/envoy/config/route/v3/route_components_pb.js'
 import { FractionalPercent_DenominatorType } from '../../grpc/generated/envoy/type/v3/percent_pb.js'
+import { LOOP_DETECTED } from '../../ir/hops.js'
 import { UNRESOLVED_CLUSTER } from '../../ir/names.js'
 import type {
   ForwardAction,
@@ -72,7 +73,9 @@ function retryFields({ timeouts, retry }: ForwardAction): FieldsOf<typeof RouteA
   const perTryTimeout = limit === 0 ? {} : { perTryTimeout: durationOf(limit) }
   if (retry === undefined)
     return limit === 0 ? {} : { retryPolicy: { numRetries: 0, ...perTryTimeout } }
-  const { codes, attempts, backoffMs = 0 } = retry
+  const { attempts, backoffMs = 0 } = retry
+  // Each gateway of a loop would try again, and again all that come after it.
+  const codes = retry.codes.filter((code) => code !== LOOP_DETECTED)
   const backOff = {
     baseInterval: durationOf(backoffMs),
     maxInterval: durationOf(backoffMs * LONGEST_BACKOFF),
@@ -81,7 +84,7 @@ function retryFields({ timeouts, retry }: ForwardAction): FieldsOf<typeof RouteA
     retryPolicy: {
       retryOn: codes.length === 0 ? RETRY_ON : `${RETRY_ON},retriable-status-codes`,
       numRetries: attempts,
-      retriableStatusCodes: [...codes],
+      retriableStatusCodes: codes,
       ...perTryTimeout,
       ...(backoffMs === 0 ? {} : { retryBackOff: backOff }),
     },

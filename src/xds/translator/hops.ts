@@ -14,7 +14,7 @@ import {
   type Route,
   RouteSchema,
 } from '../../grpc/generated/envoy/config/route/v3/route_components_pb.js'
-import { COPY_HOPS, HOP, HOPS_HEADER, MAX_HOPS } from '../../ir/hops.js'
+import { COPY_HOPS, HOP, HOPS_HEADER, LOOP_DETECTED, MAX_HOPS } from '../../ir/hops.js'
 import { buildExtAuthzPerRoute } from './ext-authz.js'
 import { inlineString, matching } from './messages.js'
 
@@ -54,7 +54,7 @@ export const tooManyHopsRoute = (host: string): Route =>
     action: {
       case: 'directResponse',
       value: {
-        status: 508,
+        status: LOOP_DETECTED,
         body: inlineString(
           'this request has passed the gateway too often: a route leads back to it\n',
         ),
