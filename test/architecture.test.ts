@@ -40,6 +40,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'utf8.ts': ['turns'],
   'pem.ts': ['turns', 'errors'],
   'byte-collector.ts': [],
+  'own-text.ts': [],
   incremental: ['turns'],
   ir: [],
   'status-client': [],
@@ -54,12 +55,12 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   grpc: ['http2', 'pem', 'result', 'errors', 'logger', 'log-limit'],
   remote: ['byte-collector', 'addresses', 'ir', 'ending', 'result', 'errors', 'logger', 'tracing'],
 
-  'llm/text': ['json', 'ir', 'turns', 'utf8'],
-  'mcp/texts': ['mcp', 'llm/text', 'json', 'turns', 'result'],
+  'llm/text': ['json', 'ir', 'own-text', 'turns', 'utf8'],
+  'mcp/texts': ['mcp', 'llm/text', 'json', 'own-text', 'turns', 'result'],
   'llm/framing': ['turns', 'result', 'utf8'],
   'llm/apis': ['llm/text', 'json', 'turns'],
   'llm/windows': ['llm/framing', 'llm/text', 'json', 'turns'],
-  llm: ['llm/apis', 'llm/framing', 'llm/text', 'json', 'ir', 'turns', 'result'],
+  llm: ['llm/apis', 'llm/framing', 'llm/text', 'json', 'ir', 'own-text', 'turns', 'result'],
 
   'resources/kinds': ['ir'],
   'resources/decode': ['resources/kinds', 'incremental', 'ir', 'turns', ...BASE],

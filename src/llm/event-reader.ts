@@ -1,6 +1,7 @@
 // Reads the events of a streamed reply. In a chat, nearly all of them differ from the previous one in a single text;
 // then only that text is read.
 
+import { ownPart } from '../own-text.js'
 import { ok, type Result } from '../result.js'
 import type { Work } from '../turns.js'
 import { readStreamEvent } from './stream-read.js'
@@ -46,7 +47,7 @@ function another({ before, after, event, piece }: Pattern, data: string): Stream
   const end = data.length - after.length
   if (data.length > MOST_CHARACTERS || end <= before.length) return undefined
   if (!data.startsWith(before) || !data.endsWith(after)) return undefined
-  const text = data.slice(before.length, end)
+  const text = ownPart(data.slice(before.length, end), data)
   if (!PLAIN.test(text)) return undefined
   const place = { start: before.length - 1, end: end + 1 }
   const { api, repeats, ends, usage } = event
@@ -57,6 +58,8 @@ function patternOf(event: StreamEvent): Pattern | undefined {
   const { api, pieces, repeats } = event
   const data = event.json.text
   const [piece, ...others] = pieces
+  // The pattern is kept after its event has left, so a longer one is none.
+  if (data.length > MOST_CHARACTERS) return undefined
   if (piece === undefined || others.length > 0 || repeats.length > 0) return undefined
   const { channel, kind, form, echoes, isAhead, isJson, place, text } = piece
   if (api !== 'openai-chat' || !CONTENT.test(channel) || kind !== 'text') return undefined

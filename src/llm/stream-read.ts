@@ -4,6 +4,7 @@
 import { type JsonText, readJsonTextInTurns } from '../json/json-text.js'
 import { asObject, type JsonObjectNode, member } from '../json/members.js'
 import { UnreadableForm } from '../json/unreadable-form.js'
+import { isOwnPart, ownPart } from '../own-text.js'
 import { err, ok, type Result } from '../result.js'
 import type { Work } from '../turns.js'
 import { anythingIn } from './apis/beside.js'
@@ -48,13 +49,20 @@ function* read(json: JsonText, inspects: Inspects): Work<StreamEvent> {
   const repeats: Repeat[] = []
   for (const text of texts) {
     if (source.pace.isDue()) yield
-    if (text.isRepeat === true) repeats.push(asRepeat(text))
-    else pieces.push(text)
+    const own = withOwnText(text, json.text)
+    if (own.isRepeat === true) repeats.push(asRepeat(own))
+    else pieces.push(own)
   }
   return { api, json: { text: json.text }, pieces, repeats, ends: found.ends, usage: usageOf(json) }
 }
 
 const asRepeat = ({ isRepeat: _, ...repeat }: FoundText): Repeat => repeat
+
+/** What a channel says is kept until the reply ends, and its event may have megabytes beside it. */
+const withOwnText = (found: FoundText, data: string): FoundText =>
+  isOwnPart(found.text, data) && isOwnPart(found.role, data)
+    ? found
+    : { ...found, text: ownPart(found.text, data), role: ownPart(found.role, data) }
 
 type Form = readonly [LlmApi, TextsAndEnds]
 

@@ -2,6 +2,7 @@
 
 import type { JsonNode } from '../../json/json-node.js'
 import type { JsonText } from '../../json/json-text.js'
+import { ownPart } from '../../own-text.js'
 
 /** The model and token counts; members that the body does not have are absent. */
 export interface Usage {
@@ -21,6 +22,9 @@ const NAMES = {
   output: ['completion_tokens', 'output_tokens', 'candidatesTokenCount'],
 } as const
 
+/** Longer than the name of any model; metrics and spans keep it. */
+const LONGEST_MODEL = 256
+
 /** Returns undefined if the body contains none of the values. */
 export function usageOf({ root, text }: Pick<JsonText, 'root' | 'text'>): Usage | undefined {
   const holders = [root, ...WRAPPERS.map((name) => memberOf(root, name))]
@@ -33,7 +37,9 @@ export function usageOf({ root, text }: Pick<JsonText, 'root' | 'text'>): Usage 
     const outputTokens = numberIn(first(counts, NAMES.output), text)
     usage = {
       ...usage,
-      ...(model?.type === 'string' && { model: model.value }),
+      ...(model?.type === 'string' && {
+        model: ownPart(model.value.slice(0, LONGEST_MODEL), text),
+      }),
       ...(inputTokens !== undefined && { inputTokens }),
       ...(outputTokens !== undefined && { outputTokens }),
     }

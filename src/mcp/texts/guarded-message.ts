@@ -13,6 +13,7 @@ import {
   sourceOf,
 } from '../../llm/text/found-text.js'
 import { isPlainName } from '../../llm/text/shapes.js'
+import { ownPart } from '../../own-text.js'
 import { err, ok, type Result } from '../../result.js'
 import type { Work } from '../../turns.js'
 import { ENVELOPE, TEXT } from './places.js'
@@ -37,7 +38,7 @@ export interface GuardedMessage {
   readonly place: Span
 }
 
-/** A request whose answer may come. */
+/** A request whose answer may come. It is kept until then, so its texts are copies. */
 export interface AskedCall {
   /** JSON text of its id. */
   readonly id: string
@@ -204,8 +205,10 @@ export function askedCalls(json: JsonText): AskedCalls {
     if (method === undefined || id === undefined) continue
     const value: unknown = JSON.parse(id)
     if (asked.has(value)) twice.add(value)
-    const tool = toolOf(message, method)
-    asked.set(value, { id, tool, needsResultType: hasVersion(message) })
+    const own = (text: string): string => ownPart(text, json.text)
+    const { name } = toolOf(message, method)
+    const tool = { method: own(method), ...(name !== undefined && { name: own(name) }) }
+    asked.set(value, { id: own(id), tool, needsResultType: hasVersion(message) })
   }
   for (const value of twice) asked.delete(value)
   return asked
