@@ -17,10 +17,12 @@ export const folded = (name: string): string =>
 const whole = (name: string): string => (name.split('\0', 1)[0] ?? '').replace(HALF_CHARACTERS, '')
 
 const HALF_CHARACTERS = /\p{Surrogate}/gu
-const INEXACT = /[\0\p{Surrogate}]/u
 
-/** Whether no reader ends the text early, or drops or replaces a part of it. */
-export const isExact = (text: string): boolean => !INEXACT.test(text)
+/**
+ * Whether no reader ends the text early, or drops or replaces a part of it. Searched by V8 itself: a pattern takes 40 ms for
+ * the pairs of surrogates in 10 MB.
+ */
+export const isExact = (text: string): boolean => text.isWellFormed() && !text.includes('\0')
 
 /** Whether a name has only a-z, 0-9 and _, as nearly all have. A loop, because a pattern takes longer to start. */
 function isPlain(name: string): boolean {

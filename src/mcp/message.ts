@@ -41,6 +41,11 @@ export const NO_CALL: McpCall = {
   resourceUri: '',
 }
 
+/**
+ * Maximum length of a method, and of a name or a URI that a message is about. They are repeated in logs, spans and each
+ * question to a webhook, and kept while answers are awaited.
+ */
+export const LONGEST_NAME = 16 * 1024
 /** Maximum length of an id, as written in JSON: ids are repeated in errors, and compared. */
 const MAX_ID = 256
 const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion'
@@ -84,7 +89,9 @@ function readObject(node: JsonObjectNode, id: MessageId | undefined): McpMessage
   if (method === undefined) return readResponse(answers, id)
   if (answers > 0) throw invalid('a message has a method and an answer')
   const name = textOf(method)
-  if (name === undefined || name === '' || !isExact(name)) throw invalid('method is no name')
+  if (name === undefined || name === '') throw invalid('method is no name')
+  if (name.length > LONGEST_NAME) throw invalid('method is too long')
+  if (!isExact(name)) throw invalid('method is no name')
   const params = paramsOf(node)
   const meta = params && objectOf(present(member(params, '_meta')), '_meta')
   const metaVersion = meta && optionalText(member(meta, VERSION_KEY), VERSION_KEY)
@@ -139,8 +146,13 @@ function requiredText(params: JsonObjectNode | undefined, name: string, method: 
 }
 
 function exact(value: string, what: string): string {
+  expectShort(value, what)
   if (!isExact(value)) throw badParams(`${what} has a NUL or half a character`)
   return value
+}
+
+function expectShort(value: string, what: string): void {
+  if (value.length > LONGEST_NAME) throw badParams(`${what} is too long`)
 }
 
 const initializeVersion = (
@@ -153,6 +165,12 @@ const initializeVersion = (
 
 /** Tasks are named by their ids (extension "Tasks", binding to Streamable HTTP). */
 function nameOf(method: string, params: JsonObjectNode): string | undefined {
+  const name = nameIn(method, params)
+  if (name !== undefined) expectShort(name, 'a name')
+  return name
+}
+
+function nameIn(method: string, params: JsonObjectNode): string | undefined {
   if (method.startsWith('tasks/')) return textOf(member(params, 'taskId'))
   const uri = textOf(member(params, 'uri'))
   return method.startsWith('resources/') ? uri : (textOf(member(params, 'name')) ?? uri)

@@ -48,6 +48,9 @@ function asked(sent: Sent): unknown {
   )
 }
 
+/** Longer than a name, a method or a URI may be. */
+const LONG = 'x'.repeat(16_385)
+
 const call = (name: unknown = 'x', more: object = {}): object => ({
   jsonrpc: '2.0',
   id: 1,
@@ -155,10 +158,31 @@ describe('a body that could be read in two ways is 400', () => {
       rpc('subscriptions/listen', { notifications: { resourceSubscriptions: [1, 2] } }),
       [-32_602, 1],
     ],
+    ['a method that is too long', rpc(LONG), [-32_600, 1]],
+    ['a tool that is too long', call(LONG), [-32_602, 1]],
+    ['a prompt that is too long', rpc('prompts/get', { name: LONG }), [-32_602, 1]],
+    ['a resource that is too long', rpc('resources/read', { uri: LONG }), [-32_602, 1]],
+    ['a resource of a new method', rpc('resources/x', { uri: LONG }), [-32_602, 1]],
+    ['a name of a new method', rpc('x/y', { name: LONG }), [-32_602, 1]],
+    ['a task that is too long', rpc('tasks/get', { taskId: LONG }), [-32_602, 1]],
+    [
+      'a subscription that is too long',
+      rpc('subscriptions/listen', { notifications: { resourceSubscriptions: [LONG] } }),
+      [-32_602, 1],
+    ],
+    [
+      'the completion of a prompt that is too long',
+      rpc('completion/complete', { ref: { type: 'ref/prompt', name: LONG } }),
+      [-32_602, 1],
+    ],
     ['an empty batch', '[]', INVALID],
     ['a batch of a scalar', '[1]', INVALID],
   ])('%s', (_what, body, refusal) => {
     expect(refused({ body: body ?? '' })).toEqual(refusal)
+  })
+
+  test('a tool of the longest name is read', () => {
+    expect(refused({ body: call(LONG.slice(1)) })).toBe('read')
   })
 
   test.each<[string, Headers]>([

@@ -1,7 +1,7 @@
 // Guards one HTTP exchange with an MCP server: the messages of the request, then those of the reply, as a body or as
 // events.
 
-import { type AskedCall, NOTHING_ASKED } from '../../mcp/texts/guarded-message.js'
+import { type AskedCall, keptBytes, NOTHING_ASKED } from '../../mcp/texts/guarded-message.js'
 import type { GuardedPhase } from '../guard/guarded-phase.js'
 import { isEventStream, isSuccess } from '../guard/inspect-reply.js'
 import { createRequestGuard } from '../guard/request-guard.js'
@@ -9,6 +9,7 @@ import type { ListCaller } from '../lists/filter-list.js'
 import { callerOf } from '../lists/lists-processor.js'
 import { expectFullDuplex } from '../stream/full-duplex.js'
 import { sendHeaders } from '../stream/guard-messages.js'
+import { openUntil } from '../stream/held-bytes.js'
 import type { Headers } from '../stream/process-message.js'
 import type { FirstMessage, Processor, ProcessorStream } from '../stream/processor.js'
 import { createOwnReply, type OwnReply } from '../stream/reply-output.js'
@@ -38,10 +39,12 @@ export function createMcpGuardProcessor(
     isBatch: () => isBatch,
     caller: () => caller,
   }
+  const kept = openUntil(stream.signal, deps.heldBytes)
   const form = mcpRequests(exchange, (asked, wasBatch) => {
     unanswered = new Map(asked)
     isBatch = wasBatch
     onAsked?.()
+    return kept.become(keptBytes(asked))
   })
   const request = createRequestGuard(form, stream, deps)
   const own = createOwnReply(stream)
@@ -49,8 +52,7 @@ export function createMcpGuardProcessor(
   const follow = (isWhole: boolean, { config }: FirstMessage): void => {
     // An earlier filter has answered, e.g. with Gatehouse's 401: the request never left the gateway.
     const isOfTheGateway = !request.wasSeen() && !isSuccess(headers)
-    const isRead = guard.response.length > 0 || caller !== undefined
-    if (isWhole || isOfTheGateway || !isRead) {
+    if (isWhole || isOfTheGateway || (guard.response.length === 0 && caller === undefined)) {
       held.phase.become(isWhole ? 'done' : 'passing')
       return sendHeaders(stream.send, 'response')
     }

@@ -31,10 +31,10 @@ import {
 import { changedParams } from './param-headers.js'
 import { subjectOf } from './withheld-line.js'
 
-/** onAsked: called with the requests of the body. */
+/** onAsked: called with the requests of the body. It returns whether they have room among what is held. */
 export function mcpRequests(
   exchange: McpExchange,
-  onAsked: (asked: AskedCalls, isBatch: boolean) => void,
+  onAsked: (asked: AskedCalls, isBatch: boolean) => boolean,
 ): RequestForm {
   const { guard, signal } = exchange
   return {
@@ -55,7 +55,7 @@ export function mcpRequests(
       const { json } = read.value
       if (json === undefined) return { type: 'passed', body }
       const answered = { asked: askedCalls(json), isBatch: json.root.type === 'array' }
-      onAsked(answered.asked, answered.isBatch)
+      if (!onAsked(answered.asked, answered.isBatch)) return mcpBusy(answered)
       if (guard.request.length === 0) return { type: 'passed', body }
       const messages = await inTurns(readClientMessages(json, inspectsOf(guard.request)), signal)
       if (messages === undefined) return ABORTED

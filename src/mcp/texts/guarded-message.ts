@@ -16,6 +16,7 @@ import { isPlainName } from '../../llm/text/shapes.js'
 import { ownPart } from '../../own-text.js'
 import { err, ok, type Result } from '../../result.js'
 import type { Work } from '../../turns.js'
+import { LONGEST_NAME } from '../message.js'
 import { ENVELOPE, TEXT } from './places.js'
 import { type Around, sweepValue } from './sweep-message.js'
 
@@ -173,7 +174,13 @@ function stringIn(node: JsonObjectNode, name: string): string | undefined {
   const value = member(node, name)
   if (value !== undefined && value.type !== 'string')
     throw new UnreadableForm(`${name} is not a string`)
-  return value?.value
+  return value && short(value.value, name)
+}
+
+/** @throws UnreadableForm for a name that is too long; one of a client has been refused before. */
+function short(text: string, name: string): string {
+  if (text.length > LONGEST_NAME) throw new UnreadableForm(`${name} is too long`)
+  return text
 }
 
 function toolOf(node: JsonObjectNode, method: string): ToolOfMessage {
@@ -191,7 +198,7 @@ const NAMED: ReadonlySet<string> = new Set(['tools/call', 'prompts/get'])
 
 function textIn(node: JsonObjectNode, name: string): string | undefined {
   const value = member(node, name)
-  return value?.type === 'string' ? value.value : undefined
+  return value?.type === 'string' ? short(value.value, name) : undefined
 }
 
 /** Returns the requests among a client's messages. */
@@ -212,6 +219,19 @@ export function askedCalls(json: JsonText): AskedCalls {
   }
   for (const value of twice) asked.delete(value)
   return asked
+}
+
+/** Characters that awaited answers may keep like anything else of an open stream. */
+const FEW = 4096
+/** Bytes of a character, and of an awaited answer beside its texts. */
+const [CHARACTER, CALL] = [2, 256]
+
+/** Returns the bytes that awaited answers keep beyond what belongs to any open stream. */
+export function keptBytes(asked: AskedCalls): number {
+  let characters = 0
+  for (const { id, tool } of asked.values())
+    characters += id.length + (tool.method?.length ?? 0) + (tool.name?.length ?? 0)
+  return characters <= FEW ? 0 : characters * CHARACTER + asked.size * CALL
 }
 
 const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion'

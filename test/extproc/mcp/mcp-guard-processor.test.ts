@@ -325,6 +325,36 @@ describe('a request', () => {
   })
 })
 
+describe('names of a batch that has many', () => {
+  const calls = Array.from({ length: 40 }, (_, id) => ({
+    ...{ jsonrpc: '2.0', id, method: 'tools/call' },
+    params: { name: `tool${id}${'x'.repeat(1000)}` },
+  }))
+  const BATCH = JSON.stringify(calls)
+
+  test('are among all held bytes while their answers are awaited', async () => {
+    const heldBytes = createHeldBytes(1 << 20)
+    const { processor, sent, end } = play({ heldBytes })
+    await requestHeaders(processor)
+    await processor.requestBody(part(BATCH))
+    expect(sent.request).toBe(BATCH)
+    await responseHeaders(processor, EVENTS)
+    expect(heldBytes.held()).toBeGreaterThan(40 * 1000)
+    end()
+    expect(heldBytes.held()).toBe(0)
+  })
+
+  test('that do not fit in there are 503, and nothing of them stays', async () => {
+    // The body itself has room.
+    const heldBytes = createHeldBytes(3 * BATCH.length + 1000)
+    const { processor, sent, status } = play({ heldBytes })
+    await requestHeaders(processor)
+    await processor.requestBody(part(BATCH))
+    expect([status(), sent.request, heldBytes.held()]).toEqual([503, '', 0])
+    expect(JSON.parse(sent.response)).toHaveLength(40)
+  })
+})
+
 test('a stream of a GET is guarded without a request', async () => {
   const { processor, sent } = play()
   await requestHeaders(processor, 'GET')

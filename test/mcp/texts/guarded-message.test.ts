@@ -294,6 +294,16 @@ describe('where webhooks inspect', () => {
   })
 })
 
+test('a message of a server with a method or a name that is too long cannot be read', () => {
+  const long = 'x'.repeat(16_385)
+  const read = (method: string, params?: object): readonly string[] | undefined =>
+    shown('server', { method, params })
+  expect(read(long)).toBeUndefined()
+  expect(read('resources/read', { uri: long })).toBeUndefined()
+  expect(read('tools/call', { name: long })).toBeUndefined()
+  expect(read('notifications/message', { data: long })).toHaveLength(1)
+})
+
 test('a message whose members are spelt in another case cannot be read', () => {
   for (const name of ['Result', 'ID', 'Method', 'JSONRPC', 'Params'])
     expect(messagesOf('server', `{"jsonrpc":"2.0","id":1,"${name}":{}}`)).toBeUndefined()
