@@ -2,6 +2,7 @@
 
 import type { Attributes } from '../../cel/attributes.js'
 import { applyEdits, type Edit, type JsonText } from '../../json/json-text.js'
+import type { HttpHeaderValues } from '../../mcp/header-agreement.js'
 import { readMcpRequest } from '../../mcp/http-message.js'
 import { McpProblem } from '../../mcp/mcp-problem.js'
 import {
@@ -28,7 +29,7 @@ import {
   mcpUnavailable,
   unreadableMcpRequest,
 } from './mcp-replies.js'
-import { changedParams } from './param-headers.js'
+import { changedParams, changedRepeats } from './repeated-headers.js'
 import { subjectOf } from './withheld-line.js'
 
 /** onAsked: called with the requests of the body. It returns whether they have room among what is held. */
@@ -89,8 +90,12 @@ async function inspectMessages(
   }
   const single = answered.isBatch ? undefined : messages[0]
   try {
-    const headers = changedParams(factsOf(exchange.attributes()).headers, single, contents)
-    return await encoded(json.text, edits, headers, exchange)
+    const { headers } = factsOf(exchange.attributes())
+    const params = changedParams(headers, single, contents)
+    const changing = changed(json, edits, single === undefined ? NO_HEADERS : headers)
+    const result = await inTurns(changing, exchange.signal)
+    if (result === undefined) return ABORTED
+    return { type: 'passed', body: result.body, headers: { ...params, ...result.headers } }
   } catch (error) {
     if (error instanceof McpProblem) return unreadableMcpRequest(error, { tool: single?.tool.name })
     throw error
@@ -107,17 +112,18 @@ const factsOf = ({
   headers: request?.headers ?? new Map(),
 })
 
-async function encoded(
-  text: string,
-  edits: readonly Edit[],
-  headers: Readonly<Record<string, string>>,
-  { signal }: McpExchange,
-): Promise<RequestFinding> {
-  const body = await inTurns(encodeEdited(text, edits, new Pace()), signal)
-  return body === undefined ? ABORTED : { type: 'passed', body, headers }
+const NO_HEADERS: HttpHeaderValues = new Map()
+
+interface Changed {
+  readonly body: Buffer
+  readonly headers: Readonly<Record<string, string>>
 }
 
-function* encodeEdited(text: string, edits: readonly Edit[], pace: Pace): Work<Buffer> {
-  const edited = edits.length === 0 ? text : yield* applyEdits(text, edits, pace)
-  return yield* encodeUtf8InTurns(edited, pace)
+/** Applies the edits. all: headers that may repeat what they change. @throws McpProblem */
+function* changed(json: JsonText, edits: readonly Edit[], all: HttpHeaderValues): Work<Changed> {
+  const pace = new Pace()
+  if (edits.length === 0) return { body: yield* encodeUtf8InTurns(json.text, pace), headers: {} }
+  const text = yield* applyEdits(json.text, edits, pace)
+  const headers = yield* changedRepeats(all, json, text)
+  return { body: yield* encodeUtf8InTurns(text, pace), headers }
 }
