@@ -1,9 +1,9 @@
 // Decodes a reply's body by its Content-Encoding, within a byte limit (decision 18).
 
-import { chain, type Decoder, identity } from './decoder.js'
+import { chain, type Decoder, type DecoderLimits, identity } from './decoder.js'
 import { brotliDecoder, deflateDecoder, gzipDecoder, zstdDecoder } from './zlib-decoder.js'
 
-type Open = (maxBytes: number) => Decoder
+type Open = (limits: DecoderLimits) => Decoder
 
 const OPENERS: Readonly<Record<string, Open>> = {
   identity: () => identity,
@@ -32,26 +32,26 @@ function openersOf(encoding: string): readonly Open[] | undefined {
  */
 export const isReadable = (encoding: string): boolean => openersOf(encoding) !== undefined
 
-/** Returns a decoder, or undefined if the encoding is not supported. maxBytes: maximum output of one call. */
-export const decoderOf = (encoding: string, maxBytes: number): Decoder | undefined =>
-  openersOf(encoding)?.reduceRight((outer, open) => chain(outer, open(maxBytes)), identity)
+/** Returns a decoder, or undefined if the encoding is not supported. */
+export const decoderOf = (encoding: string, limits: DecoderLimits): Decoder | undefined =>
+  openersOf(encoding)?.reduceRight((outer, open) => chain(outer, open(limits)), identity)
 
 /**
  * Decodes a whole body. undefined: the encoding is not supported, the body is damaged, or its decoded form exceeds
- * maxBytes.
+ * the limits.
  */
 export async function decodeReply(
   body: Uint8Array,
   encoding: string,
-  maxBytes: number,
+  limits: DecoderLimits,
 ): Promise<Uint8Array | undefined> {
   if (encoding === '') return body
-  const decoder = decoderOf(encoding, maxBytes)
+  const decoder = decoderOf(encoding, limits)
   if (decoder === undefined || decoder === identity) return decoder && body
   const decoded = await decoder.push(body)
   const rest = decoded && (await decoder.end())
   decoder.close()
-  if (!rest || decoded.length + rest.length > maxBytes) return undefined
+  if (!rest || decoded.length + rest.length > limits.maxBytes) return undefined
   return rest.length === 0 ? decoded : Buffer.concat([decoded, rest])
 }
 

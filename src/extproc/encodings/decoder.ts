@@ -10,6 +10,14 @@ export interface Decoder {
   close(): void
 }
 
+/** Limits of what a decoder produces. */
+export interface DecoderLimits {
+  /** Maximum output of one call. */
+  readonly maxBytes: number
+  /** Called with the size of each piece of output. false: there is no room for it, and the call fails. */
+  readonly mayHold?: ((bytes: number) => boolean) | undefined
+}
+
 /** No output. */
 export const NO_BYTES = Buffer.alloc(0)
 

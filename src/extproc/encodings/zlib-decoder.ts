@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import { finished } from 'node:stream/promises'
 import * as zlib from 'node:zlib'
-import { type Decoder, NO_BYTES } from './decoder.js'
+import { type Decoder, type DecoderLimits, NO_BYTES } from './decoder.js'
 
 type Stream =
   zlib.Gunzip | zlib.Inflate | zlib.InflateRaw | zlib.BrotliDecompress | zlib.ZstdDecompress
@@ -11,22 +11,22 @@ type Stream =
 /** Largest window (8 MiB) that HTTP content may require of a decoder, as a power of two (RFC 9659). */
 const ZSTD_WINDOW_LOG = 23
 
-/** maxBytes: maximum output of one call; likewise below. */
-export const gzipDecoder = (maxBytes: number): Decoder =>
-  streamDecoder(() => zlib.createGunzip(), maxBytes)
+/** Creates a decoder for gzip. */
+export const gzipDecoder = (limits: DecoderLimits): Decoder =>
+  streamDecoder(() => zlib.createGunzip(), limits)
 
-/** Creates a decoder for br. maxBytes: the most that one call may produce. */
-export const brotliDecoder = (maxBytes: number): Decoder =>
-  streamDecoder(() => zlib.createBrotliDecompress(), maxBytes)
+/** Creates a decoder for br. */
+export const brotliDecoder = (limits: DecoderLimits): Decoder =>
+  streamDecoder(() => zlib.createBrotliDecompress(), limits)
 
 /** Creates a decoder for zstd, with a limited window. */
-export const zstdDecoder = (maxBytes: number): Decoder =>
+export const zstdDecoder = (limits: DecoderLimits): Decoder =>
   streamDecoder(
     () =>
       zlib.createZstdDecompress({
         params: { [zlib.constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG },
       }),
-    maxBytes,
+    limits,
     END_MARK,
   )
 
@@ -46,15 +46,15 @@ function createEndMark(content: Buffer): EndMark {
 }
 
 /** RFC 9110 section 8.4.1.2: servers send deflate both with and without the zlib wrapper. */
-export const deflateDecoder = (maxBytes: number): Decoder =>
+export const deflateDecoder = (limits: DecoderLimits): Decoder =>
   streamDecoder(
     (firstByte) => ((firstByte & 0x0f) === 8 ? zlib.createInflate() : zlib.createInflateRaw()),
-    maxBytes,
+    limits,
   )
 
 function streamDecoder(
   open: (firstByte: number) => Stream,
-  maxBytes: number,
+  { maxBytes, mayHold }: DecoderLimits,
   endMark?: EndMark,
 ): Decoder {
   let stream: Stream | undefined
@@ -67,7 +67,8 @@ function streamDecoder(
       .on('data', (piece: Uint8Array) => {
         pieces.push(piece)
         size += piece.length
-        if (size > maxBytes) stream?.destroy(new Error('larger than it may be'))
+        if (size > maxBytes || mayHold?.(piece.length) === false)
+          stream?.destroy(new Error('larger than it may be'))
       })
       // The failing write or end reports it.
       .on('error', () => {})

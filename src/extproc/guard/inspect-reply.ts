@@ -8,7 +8,7 @@ import { usageOf } from '../../llm/text/usage.js'
 import { inTurns, type Work } from '../../turns.js'
 import { decodeUtf8InTurns, encodeUtf8InTurns } from '../../utf8.js'
 import { decodeReply, isReadable, UNREADABLE_ENCODING } from '../encodings/decode-reply.js'
-import { BUSY } from '../stream/held-bytes.js'
+import { BUSY, openUntil } from '../stream/held-bytes.js'
 import type { Headers } from '../stream/process-message.js'
 import type { GuardDeps } from '../webhook/ask-webhooks.js'
 import { type Guard, inspectsOf } from '../webhook/compiled-guard.js'
@@ -39,12 +39,36 @@ export interface ReplyContext {
 /** Shows the texts of a complete reply to the webhooks and applies their verdict. */
 export async function inspectReply(
   bytes: Uint8Array,
+  context: ReplyContext,
+  deps: GuardDeps,
+): Promise<ReplyFinding> {
+  const encoding = encodingOf(context.headers)
+  if (encoding === '') return inspectDecoded(bytes, bytes, context, deps)
+  const hold = openUntil(context.signal, deps.heldBytes)
+  let isFull = false
+  const mayHold = (size: number): boolean => {
+    isFull ||= !hold.add(size * HELD_FOR_EACH)
+    return !isFull
+  }
+  try {
+    const body = await decodeReply(bytes, encoding, { maxBytes: deps.maxBodyBytes, mayHold })
+    if (context.signal.aborted) return { type: 'aborted' }
+    return isFull ? busyReply(context.attributes) : await inspectDecoded(bytes, body, context, deps)
+  } finally {
+    hold.release()
+  }
+}
+
+/** Number of copies held of each decoded byte: the byte itself, its text, and the question to the webhooks. */
+const HELD_FOR_EACH = 3
+
+/** body: bytes, decoded; undefined: they cannot be. */
+async function inspectDecoded(
+  bytes: Uint8Array,
+  body: Uint8Array | undefined,
   { guard, headers, attributes, hadBody, signal }: ReplyContext,
   deps: GuardDeps,
 ): Promise<ReplyFinding> {
-  const encoding = encodingOf(headers)
-  const body = encoding === '' ? bytes : await decodeReply(bytes, encoding, deps.maxBodyBytes)
-  if (signal.aborted) return { type: 'aborted' }
   const unread = (problem: string): ReplyFinding =>
     passesUnread(guard, problem, deps) ? { type: 'unread' } : unreadableReply(problem, attributes)
   if (body === undefined) return unread(UNREADABLE_ENCODING)

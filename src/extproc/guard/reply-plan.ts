@@ -46,14 +46,14 @@ export function replyPlan(
   if (problem !== undefined)
     return passesUnread(guard, problem, deps) ? { type: 'pass' } : { type: 'refuse', problem }
   if (isSuccess(headers) && isEventStream(headers)) {
-    const decoder = decoderOf(encodingOf(headers), maxBodyBytes)
+    const decoder = decoderOf(encodingOf(headers), { maxBytes: maxBodyBytes })
     return decoder === undefined
       ? { type: 'refuse', problem: UNREADABLE_ENCODING }
       : { type: 'stream', decoder }
   }
   if (lengthOfReply(headers) > maxBodyBytes) return { type: 'refuse', problem: TOO_LARGE }
   const form = mayBe(headers, path)
-  const decoder = form && decoderOf(encodingOf(headers), maxBodyBytes)
+  const decoder = form && decoderOf(encodingOf(headers), { maxBytes: maxBodyBytes })
   return { type: 'hold', streamed: decoder && { form, decoder } }
 }
 

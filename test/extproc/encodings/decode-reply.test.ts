@@ -12,7 +12,7 @@ import { endless, frame, mebibyte } from '../support/zstd.js'
 const MAX = 1024 * 1024
 const text = (decoded: Uint8Array | undefined) => decoded && Buffer.from(decoded).toString()
 const decode = async (body: Uint8Array, encoding: string) =>
-  text(await decodeReply(body, encoding, MAX))
+  text(await decodeReply(body, encoding, { maxBytes: MAX }))
 const raw = (content: string) => frame(0, [{ type: 'raw', content: Buffer.from(content) }])
 
 describe('what is read', () => {
@@ -63,7 +63,7 @@ describe('what is not', () => {
       fc.asyncProperty(fc.nat(body.length - 1), fc.nat(255), async (index, byte) => {
         const damaged = Buffer.from(body)
         damaged[index] = byte
-        await decodeReply(damaged, 'zstd', MAX)
+        await decodeReply(damaged, 'zstd', { maxBytes: MAX })
       }),
       { numRuns: runs(50) },
     )
@@ -89,7 +89,7 @@ describe('bombs', () => {
       ['gzip', gzipSync(zeros.subarray(0, MAX))],
       ['zstd', frame(10, mebibyte())],
     ] as const)
-      expect(await decodeReply(body, encoding, MAX)).toHaveLength(MAX)
+      expect(await decodeReply(body, encoding, { maxBytes: MAX })).toHaveLength(MAX)
   })
 
   test('zstd whose window is larger than HTTP allows (RFC 9659)', async () => {

@@ -11,7 +11,8 @@ import { runs } from '../../support/runs.js'
 import { frame } from '../support/zstd.js'
 
 const MAX = 64 * 1024
-const open = (encoding: string): Decoder => decoderOf(encoding, MAX) ?? expect.unreachable()
+const open = (encoding: string): Decoder =>
+  decoderOf(encoding, { maxBytes: MAX }) ?? expect.unreachable()
 const text = (bytes: Uint8Array | undefined) => bytes && Buffer.from(bytes).toString()
 const EVENTS = ['data: first of them\n\n', 'data: second\n\n', 'data: third\n\n']
 

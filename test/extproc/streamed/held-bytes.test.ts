@@ -147,7 +147,7 @@ test.each(ENDINGS)('a stream %s leaves nothing counted', async (_name, ending, c
 })
 
 test('an array, compressed, that is left while it is decoded leaves nothing counted', async () => {
-  const reply = open({ framing: jsonArray(MB), decoder: gzipDecoder(MB) })
+  const reply = open({ framing: jsonArray(MB), decoder: gzipDecoder({ maxBytes: MB }) })
   const text = JSON.stringify({
     candidates: [{ content: { role: 'model', parts: [{ text: 'word' }] }, index: 0 }],
   })

@@ -146,7 +146,7 @@ test.each([
   ['blank lines', '\n'],
   ['events', says('a ')],
 ])('a few bytes that stand for many %s', async (_name, text) => {
-  const reply = open({ decoder: gzipDecoder(10 * MB) })
+  const reply = open({ decoder: gzipDecoder({ maxBytes: 10 * MB }) })
   const stream = text.repeat(Math.ceil(MB / 4 / text.length))
   const turns = await turnsUntil(reply.push(gzipSync(stream)))
   expect(turns).toBeGreaterThan(10)
@@ -256,7 +256,7 @@ describe('while a giant event leaves', () => {
 
 test('items of an array are read in slices too', async () => {
   answer = masking
-  const reply = open({ framing: jsonArray(10 * MB), decoder: gzipDecoder(10 * MB) })
+  const reply = open({ framing: jsonArray(10 * MB), decoder: gzipDecoder({ maxBytes: 10 * MB }) })
   const item = JSON.stringify({
     candidates: [{ index: 0, content: { role: 'model', parts: [{ text: GIANT }] } }],
   })
