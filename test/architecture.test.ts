@@ -59,7 +59,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'mcp/texts': ['mcp', 'llm/text', 'json', 'own-text', 'turns', 'result'],
   'llm/framing': ['turns', 'result', 'utf8'],
   'llm/apis': ['llm/text', 'json', 'turns'],
-  'llm/windows': ['llm/framing', 'llm/text', 'json', 'turns'],
+  'llm/windows': ['llm/framing', 'llm/text', 'json', 'own-text', 'turns'],
   llm: ['llm/apis', 'llm/framing', 'llm/text', 'json', 'ir', 'own-text', 'turns', 'result'],
 
   'resources/kinds': ['ir'],
@@ -156,7 +156,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'extproc/webhook': [
     'extproc/stream',
     'incremental',
-    ...['mcp', 'llm/text', 'json', 'ir', 'cel', 'remote', 'ending', 'turns', ...BASE],
+    ...['mcp', 'llm/text', 'json', 'own-text', 'ir', 'cel', 'remote', 'ending', 'turns', ...BASE],
   ],
   'extproc/streamed': [
     ...['extproc/webhook', 'extproc/stream', 'extproc/encodings'],

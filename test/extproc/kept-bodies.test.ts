@@ -118,6 +118,39 @@ test('an open stream of an LLM keeps what it says, not the images beside it', as
   expect(heldBytes.held()).toBeLessThan(MB)
 })
 
+test('an open stream of an LLM keeps what a webhook has changed, not the rest of its answers', async () => {
+  const call: WebhookPools['call'] = ({ body }) => {
+    const question = (JSON.parse(Buffer.from(body).toString()) as { body: object }).body
+    const answer = { action: { body: question }, trace: 'x'.repeat(MB) }
+    const masked = JSON.stringify(answer).replaceAll('secret', `[${NAME}]`)
+    return Promise.resolve(ok({ status: 200, headers: new Map(), body: [Buffer.from(masked)] }))
+  }
+  let sent = ''
+  const reply = createStreamedReply(
+    {
+      guard: compileGuard(
+        guardEntry('k', { response: [webhook(1, { holdBack: 8, minIntervalMs: 10 })] }),
+      ),
+      ...{ attributes: {}, decoder: identity, signal: new OwnEnding() },
+      reader: createSseReader(1 << 24),
+    },
+    { send: (text) => (sent += text), refuse: ({ problem }) => expect.unreachable(problem) },
+    { ...deps, ...guardrails({ ...pools, call }), maxBodyBytes: 1 << 24 },
+  )
+  const say = async (content: string): Promise<void> => {
+    await reply.push(data({ choices: [{ index: 0, delta: { content } }] }))
+  }
+  const masked = (): number => sent.split(NAME).length - 1
+  await say('A secret to begin with, and some more words. ')
+  const before = await heapUsed()
+  for (let index = 0; index < BODIES; index += 1) {
+    await say('And a secret in some more words than are held. ')
+    // The end of what was said last is held back.
+    await eventually(() => expect(masked()).toBe(index + 1))
+  }
+  expect((await heapUsed()) - before).toBeLessThan(BODIES * MOST_KEPT)
+})
+
 test('the metrics keep the names of models, not the replies that name them', async () => {
   const counts = new TokenCounts([new Registry()], () => {})
   const count = (index: number): void => {

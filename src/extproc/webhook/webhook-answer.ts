@@ -11,6 +11,7 @@ import {
   readJsonTextInTurns,
 } from '../../json/json-text.js'
 import type { JsonObjectNode } from '../../json/members.js'
+import { ownPart } from '../../own-text.js'
 import { err, ok, type Result } from '../../result.js'
 import { inTurns, nextTurn, Pace, unitsOf, type Work } from '../../turns.js'
 import { joinInTurns } from '../../utf8.js'
@@ -78,7 +79,7 @@ export async function readVerdict(
   }
   if (body?.type !== 'object' || status !== undefined)
     return err('the action is neither allow, modify nor reject')
-  const contents = await readModify(body, phase, shown, signal)
+  const contents = await readModify(body, read.value.text, phase, shown, signal)
   return contents.ok
     ? ok({ type: 'modify', contents: contents.value, ...passing.value, ...explained })
     : contents
@@ -121,8 +122,10 @@ function readReject(text: string, status: number): Result<Verdict, string> {
   return ok({ type: 'reject', status, text })
 }
 
+/** text: the whole answer, which may say more than the contents that are kept of it. */
 async function readModify(
   body: JsonObjectNode,
+  text: string,
   phase: Phase,
   shown: readonly Shown[],
   signal: Ending | undefined,
@@ -141,7 +144,7 @@ async function readModify(
     const item = own.items[index]
     const content = await readContent(phase === 'request' ? item : messageOf(item), entry, signal)
     if (!content.ok) return content
-    contents.push(content.value)
+    contents.push(ownPart(content.value, text))
   }
   return ok(contents)
 }

@@ -1,5 +1,6 @@
 // The webhooks' answer to a window: where it begins in the whole text, and what it changes.
 
+import { ownPart } from '../../own-text.js'
 import { align, type Change, type Sliced } from './align.js'
 import type { SeenText } from './cut.js'
 import type { Release, TextEdit } from './held-text.js'
@@ -57,7 +58,7 @@ export const editsOf = (
     .map((change) => ({
       start: base + Math.max(change.start, from),
       end: base + change.end,
-      text: changed.slice(change.from, change.to),
+      text: ownPart(changed.slice(change.from, change.to), changed),
     }))
 
 /** Returns the changes after a place, with offsets in the whole text. */
