@@ -120,3 +120,71 @@ test('16 rules with 8 matches each, for 16 hosts, are served with headers of 4 K
   )
   expect(forwards(routes, '/rule')).toBe(16 * 8 * HOSTS.length)
 })
+
+/** So many matches with 16 patterns each, of some 500 instructions. */
+const patternsOf = (count: number, path: string): readonly object[] =>
+  Array.from({ length: count }, (_, index) => ({
+    ...prefix(`${path}-${String(index)}`),
+    headers: Array.from({ length: 16 }, (_header, at) => ({
+      name: `x-${String(at)}`,
+      type: 'RegularExpression',
+      value: '[acegikmoqsuwy]{490}',
+    })),
+  }))
+
+/** One of 4 hosts needed 250 MB of Envoy for patterns of this kind, and 5 GB for longer classes and 16 hosts. */
+test('patterns count with the size of their programs, and a rule that refuses has none', () => {
+  const { routes, conditions } = translate([
+    { matches: patternsOf(60, '/patterns'), backendRefs: [backendRef('app')] },
+    { matches: [prefix('/small')], backendRefs: [backendRef('app')] },
+  ])
+  expect(forwards(routes, '/patterns')).toBe(0)
+  expect(forwards(routes, '/small')).toBe(HOSTS.length)
+  expect(routes.filter(({ match }) => match.headers.length > 0)).toEqual([])
+  expect(conditions).toContainEqual(
+    expect.objectContaining({
+      type: 'PartiallyInvalid',
+      message: expect.stringMatching(
+        /^rules\[0\]: it is too large for Envoy: .* make 2\d\d MB/,
+      ) as string,
+    }),
+  )
+})
+
+test('a rule that refuses covers all of its paths with a few matches', () => {
+  const { routes } = translate([
+    {
+      matches: matchesOf(64, '/large'),
+      filters: headersOf(64_000),
+      backendRefs: [backendRef('app')],
+    },
+    {
+      matches: [
+        prefix('/a'),
+        { path: { type: 'Exact', value: '/b' } },
+        { ...prefix('/a'), method: 'GET' },
+      ],
+      filters: headersOf(64_000),
+      backendRefs: Array.from({ length: 16 }, () => ({
+        ...backendRef('app'),
+        filters: headersOf(64_000),
+      })),
+    },
+  ])
+  const refusing = routes.filter(({ action }) => action.type === 'refuse')
+  expect(refusing.length).toBe(3 * HOSTS.length)
+  expect(new Set(refusing.map(({ match }) => `${match.path.type} ${match.path.value}`))).toEqual(
+    new Set(['RegularExpression /large-.*', 'PathPrefix /a', 'Exact /b']),
+  )
+})
+
+test('ordinary patterns are served', () => {
+  const matches = Array.from({ length: 64 }, (_, index) => ({
+    path: {
+      type: 'RegularExpression',
+      value: `/api/v[0-9]+/users/[a-z0-9-]{1,36}/${String(index)}`,
+    },
+  }))
+  const { routes } = translate([{ matches, backendRefs: [backendRef('app')] }])
+  expect(forwards(routes, '/api')).toBe(64 * HOSTS.length)
+})

@@ -13,12 +13,16 @@ const MAX_PATTERN_SIZE = 500
  * Whether Envoy can compile the pattern. If not, Envoy would NACK the whole route configuration, with all its routes.
  * Envoy compiles bytes, not characters: code points beyond 255 and Unicode classes have no meaning or are errors.
  */
-export function isPattern(pattern: string): boolean {
-  if (!/^[\x20-\x7e]+$/.test(pattern) || /\\(?:p|x\{)/i.test(pattern)) return false
+export const isPattern = (pattern: string): boolean => usableSize(pattern) !== undefined
+
+/** Returns the instructions of a pattern; undefined if Envoy cannot compile it. */
+function usableSize(pattern: string): number | undefined {
+  if (!/^[\x20-\x7e]+$/.test(pattern) || /\\(?:p|x\{)/i.test(pattern)) return undefined
   try {
-    return patternSize(pattern) <= MAX_PATTERN_SIZE
+    const size = patternSize(pattern)
+    return size <= MAX_PATTERN_SIZE ? size : undefined
   } catch {
-    return false
+    return undefined
   }
 }
 
@@ -31,8 +35,16 @@ interface PatternMatch {
   readonly value: string
 }
 
-/** Like isPattern(), kept on the match: compiling a pattern takes a quarter of a millisecond, and a route may have thousands. */
-export const isUsablePattern = memo(({ value }: PatternMatch): boolean => isPattern(value))
+/**
+ * Returns the instructions of a pattern, kept on the match: compiling one takes a quarter of a millisecond, and a route
+ * may have thousands. undefined: Envoy cannot compile it.
+ */
+export const sizeOfPattern = memo(({ value }: PatternMatch): number | undefined =>
+  usableSize(value),
+)
+
+/** Like isPattern(), kept on the match. */
+export const isUsablePattern = (match: PatternMatch): boolean => sizeOfPattern(match) !== undefined
 
 /** Whether the pattern of a path match, which need not be valid, matches the whole path. */
 export const patternMatches = (match: PatternMatch, path: string): boolean =>

@@ -75,6 +75,32 @@ export function coveringMatch({ path }: MatchSpec): RouteMatch | undefined {
     : undefined
 }
 
+/** Maximum number of matches that stand for those of a rule that is too large. */
+const MOST_COVERS = 4
+
+/**
+ * Returns a few matches by path alone, in place of those of a rule that is too large (route-sizes.ts). They cover every
+ * request that the author's could, so none of them reaches a broader route.
+ */
+export function coveringMatches(specs: readonly MatchSpec[]): readonly RouteMatch[] {
+  const paths = specs.flatMap(({ path }) => {
+    if (path.type === 'RegularExpression') return [coverOf(path.value)]
+    const translated = translatePath(path)
+    return translated.ok ? [translated.value] : []
+  })
+  const unique = new Map(paths.map((path) => [`${path.type} ${path.value}`, path]))
+  const covers = unique.size <= MOST_COVERS ? [...unique.values()] : [coverOfAll(paths)]
+  return covers.map((path) => ({ path, headers: [], queryParams: [] }))
+}
+
+/** Returns a pattern, which precedes every prefix as paths of the rule may, for all paths that begin as all of these do. */
+function coverOfAll(paths: readonly PathMatch[]): PathMatch {
+  const [first = '', ...others] = paths.map(({ value }) => value)
+  let length = /^[\w/~-]*/.exec(first)?.[0].length ?? 0
+  for (const other of others) while (!other.startsWith(first.slice(0, length))) length -= 1
+  return { type: 'RegularExpression', value: `${first.slice(0, length) || '/'}.*` }
+}
+
 /** Returns a pattern, which keeps the rank, if all matching paths begin alike; otherwise the whole host. */
 function coverOf(pattern: string): PathMatch {
   const beginning = plainBeginning(pattern)

@@ -5,6 +5,7 @@ import type { Destination } from '../../ir/destination.js'
 import type { ProcEntry } from '../../ir/proc-entry.js'
 import type { Cors } from '../../ir/route.js'
 import type { HttpRouteRule } from '../../resources/kinds/http-route.js'
+import { ok } from '../../result.js'
 import { mapEach, type Work } from '../../turns.js'
 import type { BackendProblem } from '../backends/backends.js'
 import { attachPolicies } from '../policies/attachments.js'
@@ -14,7 +15,7 @@ import { type Filters, translateFilters } from './filters.js'
 import { extendCorsForMcp } from './mcp-cors.js'
 import { leakProblems, translateMirrors } from './mirrors.js'
 import { brokenPolicies, translateBackends } from './route-backends.js'
-import { coveringMatch, translateMatch } from './route-matches.js'
+import { coveringMatch, coveringMatches, translateMatch } from './route-matches.js'
 import type { OrderedRoute } from './route-order.js'
 import { actionOf, buildRoutes, refusalOf, type RuleInput } from './rule-routes.js'
 import { authzEntry, procEntry } from './table-entries.js'
@@ -84,7 +85,8 @@ export function* translateRule(context: Context, input: RuleInput): Work<Transla
     ...(input.tooLarge === undefined ? { cors: cors?.cors } : {}),
   }
   const isProtective = attachment.policies.some((policy) => policy.isProtective)
-  const built = yield* mapEach(matches.entries(), ([position, match]) => {
+  const inForce = input.tooLarge === undefined ? matches : coveringMatches(specs).map(ok)
+  const built = yield* mapEach(inForce.entries(), ([position, match]) => {
     if (match.ok) return buildRoutes(input, shared, match.value, position)
     // Without a route in its place, requests that it protects would match a broader route.
     const covering = isProtective ? coveringMatch(specs[position] ?? EVERYTHING) : undefined

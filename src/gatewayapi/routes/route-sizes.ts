@@ -1,39 +1,80 @@
-// Bounds what one HTTPRoute makes of Envoy's configuration. Envoy takes a rule's filters and backends once for each of
-// its matches, in each virtual host: an object of 1 MB could make a gigabyte of them, and end the Envoy of all namespaces.
+// Bounds what HTTPRoutes make of Envoy's configuration. Envoy takes a rule's filters and backends once for each of its
+// matches, in each virtual host, and compiles each pattern again: an object of 1 MB could make gigabytes of them, and end
+// the Envoy of all namespaces.
 
+import type { HttpRouteSpec } from '../../resources/kinds/http-route.js'
+import { mapEach, mapWork, type Work } from '../../turns.js'
+import { sizeOfPattern } from './path-patterns.js'
 import type { TranslatedRule } from './route-rules.js'
 import type { ScopedRules } from './route-status.js'
 
 /** Maximum of the routes of one HTTPRoute, in characters of the model's JSON. */
-const MOST = 16 * 1024 * 1024
-const MEGABYTE = 1024 * 1024
+export const MOST_IN_ENVOY = 16 * 1024 * 1024
+/** Characters. */
+export const MEGABYTE = 1024 * 1024
 
-/** Rules that make so few routes are not measured: an object has 1.5 MB at most. */
+/** Rules that make so few routes are not measured, but for their patterns: an object has 1.5 MB at most. */
 const FEW = 8
 
 /**
- * Returns the problems of the rules that must refuse, by index; empty if the HTTPRoute is within its bound. Beyond it,
- * those refuse that take more than an equal share, in every scope.
+ * Characters that count for an instruction of a pattern. Envoy takes four bytes for a character of a route, and up to 170
+ * for an instruction: a class of characters is one, and dozens in Envoy.
  */
-export function tooLargeRules(scoped: readonly ScopedRules[]): ReadonlyMap<number, string> {
-  const sizes: number[] = []
+const INSTRUCTION = 40
+
+/** Returns the size of each rule in all scopes, with a yield after each measurement. */
+export function* sizesOfRules(
+  { rules: specs }: Pick<HttpRouteSpec, 'rules'>,
+  scoped: readonly ScopedRules[],
+): Work<readonly number[]> {
+  const sizes: number[] = specs.map(() => 0)
+  const patterns = yield* mapWork(specs, ({ matches }) => mapEach(matches, patternsOf))
   for (const { scope, rules } of scoped)
-    for (const [index, rule] of rules.entries())
-      sizes[index] = (sizes[index] ?? 0) + sizeOf(rule, scope.placements.length)
-  if (sizes.reduce((sum, size) => sum + size, 0) <= MOST) return new Map()
-  const share = MOST / sizes.length
-  const beyond = [...sizes.entries()].filter(([, size]) => size > share)
-  return new Map(beyond.map(([index, size]) => [index, problemOf(size)]))
+    for (const [index, rule] of rules.entries()) {
+      const size = sizeOf(rule, patterns[index] ?? [], scope.placements.length)
+      sizes[index] = (sizes[index] ?? 0) + size
+      yield
+    }
+  return sizes
 }
 
-/** hosts: the number of virtual hosts that get the routes. */
-function sizeOf({ routes }: TranslatedRule, hosts: number): number {
+/**
+ * Returns the rules that must refuse, by index; none if together they are within the bound. Beyond it, those refuse that
+ * take more than an equal share, in every scope.
+ */
+export function rulesBeyond(sizes: readonly number[], most: number): readonly number[] {
+  if (sum(sizes) <= most) return []
+  const share = most / sizes.length
+  return [...sizes.keys()].filter((index) => (sizes[index] ?? 0) > share)
+}
+
+const sum = (sizes: readonly number[]): number => sizes.reduce((all, size) => all + size, 0)
+
+type MatchSpec = HttpRouteSpec['rules'][number]['matches'][number]
+
+/** patterns: the size of those of each match. hosts: the number of virtual hosts that get the routes. */
+function sizeOf({ routes }: TranslatedRule, patterns: readonly number[], hosts: number): number {
   const [first] = routes
-  if (first === undefined || routes.length * hosts <= FEW) return 0
-  const ofOneMatch = routes.filter(({ match }) => match === first.match)
-  const largest = Math.max(...ofOneMatch.map(({ route }) => JSON.stringify(route).length))
-  return largest * routes.length * hosts
+  if (first === undefined) return 0
+  const few = routes.length * hosts <= FEW
+  const ofOneMatch = few ? [] : routes.filter(({ match }) => match === first.match)
+  // All routes of a rule share everything but their matches.
+  const shared = Math.max(0, ...ofOneMatch.map(({ route }) => lengthOf({ ...route, match: {} })))
+  const own = routes.map(
+    ({ match, route }) => (few ? 0 : lengthOf(route.match)) + (patterns[match] ?? 0),
+  )
+  return (shared * routes.length + sum(own)) * hosts
 }
 
-const problemOf = (size: number): string =>
-  `it is too large for Envoy: its filters and backends, repeated for each match and host, make ${(size / MEGABYTE).toFixed()} MB, and the HTTPRoute may make ${String(MOST / MEGABYTE)}; use fewer matches, hostnames or headers`
+const patternsOf = ({ path, headers, queryParams }: MatchSpec): number =>
+  sum(
+    [path, ...headers, ...queryParams].map((match) =>
+      match.type === 'RegularExpression' ? (sizeOfPattern(match) ?? 0) * INSTRUCTION : 0,
+    ),
+  )
+
+const lengthOf = (part: object): number => JSON.stringify(part).length
+
+/** Returns what is wrong with a rule that is too large. within: names the bound. */
+export const tooLargeProblem = (size: number, within: string): string =>
+  `it is too large for Envoy: its filters, backends and patterns, repeated for each match and host, make ${(size / MEGABYTE).toFixed()} MB, and ${within}; use fewer matches, hostnames, headers or patterns`

@@ -18,11 +18,10 @@ import { decidingInputs, translateMeshRoute } from './mesh-routes.js'
 import { type PlacedRelay, relaysOf } from './relay-hosts.js'
 import type { OrderedRoute } from './route-order.js'
 import { type Placement, type TranslatedParent, translateParents } from './route-parents.js'
-import { translateRule } from './route-rules.js'
 import { type RouteScope, scopesOf } from './route-scopes.js'
-import { tooLargeRules } from './route-sizes.js'
 import { routeStatus, type ScopedRules } from './route-status.js'
 import type { HttpRoute, RuleInput } from './rule-routes.js'
+import { type ScopedInputs, translateRules } from './sized-rules.js'
 import { withPathsOfAll } from './table-entries.js'
 import { checkDocuments } from './well-known-routes.js'
 
@@ -116,18 +115,13 @@ const everyPolicy = ({ policies, audit }: Attachment): Attachment['policies'] =>
 
 type Parts = Omit<TranslatedRoute, 'key' | 'route' | 'scopes' | 'gateways' | 'listeners' | 'relays'>
 
-interface ScopedInputs {
-  readonly scope: RouteScope
-  readonly inputs: readonly RuleInput[]
-}
-
 function* ownRoute(
   context: Context,
   route: HttpRoute,
   parents: readonly TranslatedParent[],
   inputs: readonly ScopedInputs[],
 ): Work<Parts> {
-  const scoped = yield* translatedRules(context, inputs)
+  const scoped = yield* translateRules(context, route, inputs)
   const rules = scoped.flatMap((each) => each.rules)
   return {
     placed: scoped.map((each) => ({
@@ -139,30 +133,6 @@ function* ownRoute(
     corsAdded: [...new Set(rules.flatMap(({ corsAdded }) => corsAdded))],
     status: routeStatus(route, parents, scoped),
   }
-}
-
-/** Translates all rules; again those that are too large, which then refuse. */
-function* translatedRules(
-  context: Context,
-  inputs: readonly ScopedInputs[],
-): Work<readonly ScopedRules[]> {
-  const scoped = yield* mapWork(inputs, function* ({ scope, inputs: of }) {
-    return { scope, rules: yield* mapWork(of, (input) => translateRule(context, input)) }
-  })
-  const tooLarge = tooLargeRules(scoped)
-  if (tooLarge.size === 0) return scoped
-  return yield* mapWork(scoped.entries(), function* ([index, { scope, rules }]) {
-    const of = inputs[index]?.inputs ?? []
-    return {
-      scope,
-      rules: yield* mapWork(rules.entries(), function* ([at, rule]) {
-        const [problem, input] = [tooLarge.get(at), of[at]]
-        return problem === undefined || input === undefined
-          ? rule
-          : yield* translateRule(context, { ...input, tooLarge: problem })
-      }),
-    }
-  })
 }
 
 /** Translates an HTTPRoute of a mesh, which produces no Envoy configuration. */
