@@ -33,6 +33,7 @@ import {
   sumAttached,
   translateRoutes,
 } from './routes/route-chunks.js'
+import { areSameRoutes, findRoutesBeyond } from './routes/route-room.js'
 import { type BuildStatuses, createStatusBuilder } from './status/statuses.js'
 import { LONG_AUTHORITIES } from './world/authorities.js'
 import { buildWorld, type BuiltWorld } from './world/build-world.js'
@@ -40,7 +41,7 @@ import type { Context, TranslatorOptions } from './world/context.js'
 import { olderFirst } from './world/grouping.js'
 import { createPrepare, type Prepare } from './world/prepared.js'
 import { createQueryEngine } from './world/queries.js'
-import { keyIn, keyOf, OWN_RELAY_KEYS } from './world/world.js'
+import { keyIn, keyOf, OWN_RELAY_KEYS, type World } from './world/world.js'
 
 /** The result of a translation. */
 export interface Translation {
@@ -86,6 +87,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
     ]),
     policies: [],
     remote: new Map(),
+    routesBeyond: new Map(),
     lists: createLists(),
     placements: createPlacements(),
     routeChunks: createChunker(keyOf),
@@ -100,15 +102,21 @@ export function createTranslator(options: TranslatorOptions): Translator {
   ): Work<Translation> {
     const own = options.relayKeys?.()
     const relayKeys = new Map(own && [[OWN_RELAY_KEYS, own]])
-    built = yield* buildWorld(resources, { remote, names, relayKeys }, built)
-    const reader = yield* queries.begin(built.world, built.changed)
     yield* describeKeySets(kept.remote, remote)
     kept.remote = remote
-    const context = { reader, options }
-    yield* kept.prepare(context, built.changed)
-    const translation = yield* translateAll(context, kept, resources)
-    kept.memo.endRevision()
-    return translation
+    for (;;) {
+      const { routesBeyond } = kept
+      built = yield* buildWorld(resources, { remote, names, relayKeys, routesBeyond }, built)
+      const reader = yield* queries.begin(built.world, built.changed)
+      const context = { reader, options }
+      yield* kept.prepare(context, built.changed)
+      const translation = yield* translateAll(context, kept, resources)
+      // The sizes of routes do not depend on who has room: a second pass finds what the first one found.
+      if (areSameRoutes(kept.routesBeyond, routesBeyond)) {
+        kept.memo.endRevision()
+        return translation
+      }
+    }
   }
   return { translationWork, translate: (...inputs) => atOnce(translationWork(...inputs)) }
 }
@@ -124,6 +132,8 @@ interface Kept {
   policies: Resources['proxyPolicies']
   /** The documents whose keys were described. */
   remote: RemoteState
+  /** The routes without room, as of the last pass. */
+  routesBeyond: World['routesBeyond']
   readonly lists: ReturnType<typeof createLists>
   readonly placements: Placements
   readonly routeChunks: Chunker<Resources['httpRoutes'][number]>
@@ -147,6 +157,7 @@ function* translateAll(context: Context, kept: Kept, resources: Resources): Work
   )
   const gateways = translated.flat().sort((a, b) => olderFirst(a.gateway, b.gateway))
   const chunks = yield* translateRoutes(context, kept.routeChunks(resources.httpRoutes))
+  kept.routesBeyond = findRoutesBeyond(chunks.flatMap(({ large }) => large))
   const isMesh = context.options.mesh !== undefined
   yield* kept.relayCookies.update(resources.proxyPolicies, chunks)
   const ir = yield* buildIr(kept, isMesh ? [] : gateways, chunks)

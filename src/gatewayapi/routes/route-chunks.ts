@@ -14,6 +14,7 @@ import { heirsOf, type HeirsOfAll } from './heirs.js'
 import type { PlacedRelay } from './relay-hosts.js'
 import { checkPatterns } from './route-matches.js'
 import type { OrderedRoute } from './route-order.js'
+import { largeIn, type LargeRoute } from './route-room.js'
 import { type TranslatedRoute, translatedRoute } from './routes.js'
 import type { HttpRoute } from './rule-routes.js'
 import { uncheckedIn, type UncheckedRoutes } from './unchecked-routes.js'
@@ -33,6 +34,8 @@ export interface RouteChunk {
   /** The Gateways whose routes, or policies on them, use a backend, by its targetKey(); lists are kept as in placed. */
   readonly users: ReadonlyMap<string, readonly GatewayName[]>
   readonly heirs: HeirsOfAll
+  /** The HTTPRoutes that need room in their namespace. */
+  readonly large: readonly LargeRoute[]
   /** The relays that the routes' policies ask for. */
   readonly relays: readonly PlacedRelay[]
   /** Absent: Gatehouse configures the Envoys. */
@@ -72,6 +75,7 @@ const pooled = (routes: readonly TranslatedRoute[]): Omit<RouteChunk, 'placed' |
   attached: attachedOf(routes),
   users: usersOf(routes),
   relays: routes.flatMap(({ relays }) => relays),
+  large: largeIn(routes),
 })
 
 /** Yields after each place: a route may have thousands, and thousands of matches in each. */

@@ -48,6 +48,12 @@ export function rulesBeyond(sizes: readonly number[], most: number): readonly nu
   return [...sizes.keys()].filter((index) => (sizes[index] ?? 0) > share)
 }
 
+/** Returns the size of an HTTPRoute whose rules beyond the bound refuse. */
+export function sizeWithin(sizes: readonly number[], most: number): number {
+  const beyond = new Set(rulesBeyond(sizes, most))
+  return sum(sizes.filter((_, index) => !beyond.has(index)))
+}
+
 const sum = (sizes: readonly number[]): number => sizes.reduce((all, size) => all + size, 0)
 
 type MatchSpec = HttpRouteSpec['rules'][number]['matches'][number]

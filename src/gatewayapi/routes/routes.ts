@@ -45,6 +45,8 @@ export interface TranslatedRoute {
   readonly uses: readonly string[]
   /** Headers added to its CORS filters for MCP clients (decision 13a). */
   readonly corsAdded: readonly string[]
+  /** What it makes of Envoy's configuration as long as it has room (route-sizes.ts). */
+  readonly size: number
   readonly status: ResourceStatus
   /** The relays that its policies ask for. */
   readonly relays: readonly PlacedRelay[]
@@ -121,7 +123,7 @@ function* ownRoute(
   parents: readonly TranslatedParent[],
   inputs: readonly ScopedInputs[],
 ): Work<Parts> {
-  const scoped = yield* translateRules(context, route, inputs)
+  const { scoped, size } = yield* translateRules(context, route, inputs)
   const rules = scoped.flatMap((each) => each.rules)
   return {
     placed: scoped.map((each) => ({
@@ -131,6 +133,7 @@ function* ownRoute(
     ...(yield* inForce(context, scoped)),
     uses: [...new Set(rules.flatMap(({ uses }) => uses))],
     corsAdded: [...new Set(rules.flatMap(({ corsAdded }) => corsAdded))],
+    size,
     status: routeStatus(route, parents, scoped),
   }
 }
@@ -154,7 +157,7 @@ function routeOfMesh(
     ...translated,
     wanted: gateways.length > 0 ? wanted : [],
     placed: scoped.map(({ scope: { placements } }) => ({ placements, routes: [] })),
-    ...{ destinations: [], corsAdded: [] },
+    ...{ destinations: [], corsAdded: [], size: 0 },
     status: statusOf(route, []),
   }
 }

@@ -2,13 +2,14 @@
 
 import { mapWork, type Work } from '../../turns.js'
 import type { Context } from '../world/context.js'
+import { boundOf } from './route-room.js'
 import { translateRule } from './route-rules.js'
 import type { RouteScope } from './route-scopes.js'
 import {
-  MEGABYTE,
   MOST_IN_ENVOY,
   rulesBeyond,
   sizesOfRules,
+  sizeWithin,
   tooLargeProblem,
 } from './route-sizes.js'
 import type { ScopedRules } from './route-status.js'
@@ -20,21 +21,28 @@ export interface ScopedInputs {
   readonly inputs: readonly RuleInput[]
 }
 
+interface SizedRules {
+  readonly scoped: readonly ScopedRules[]
+  /** Their size as long as the HTTPRoute has room. */
+  readonly size: number
+}
+
 /** Translates all rules; again those that are too large, which then refuse. */
 export function* translateRules(
   context: Context,
   route: HttpRoute,
   inputs: readonly ScopedInputs[],
-): Work<readonly ScopedRules[]> {
+): Work<SizedRules> {
   const scoped = yield* mapWork(inputs, function* ({ scope, inputs: of }) {
     return { scope, rules: yield* mapWork(of, (input) => translateRule(context, input)) }
   })
   const sizes = yield* sizesOfRules(route.spec, scoped)
-  const within = `the HTTPRoute may make ${String(MOST_IN_ENVOY / MEGABYTE)}`
+  const size = sizeWithin(sizes, MOST_IN_ENVOY)
+  const { most, within } = boundOf(context, route, size)
   const tooLarge = new Map(
-    rulesBeyond(sizes, MOST_IN_ENVOY).map((at) => [at, tooLargeProblem(sizes[at] ?? 0, within)]),
+    rulesBeyond(sizes, most).map((at) => [at, tooLargeProblem(sizes[at] ?? 0, within)]),
   )
-  if (tooLarge.size === 0) return scoped
+  if (tooLarge.size === 0) return { scoped, size }
   const refusing = yield* mapWork(scoped.entries(), function* ([index, { scope, rules }]) {
     const of = inputs[index]?.inputs ?? []
     return {
@@ -47,5 +55,5 @@ export function* translateRules(
       }),
     }
   })
-  return refusing
+  return { scoped: refusing, size }
 }

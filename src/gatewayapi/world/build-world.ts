@@ -31,8 +31,11 @@ export interface BuiltWorld {
   readonly changed: readonly Read[]
 }
 
-/** Answers from outside: remote documents, resolved names and keys from files. */
-export interface Answers extends Pick<World, 'relayKeys'> {
+/**
+ * What does not come from resources: remote documents, resolved names, keys from files, and the routes that an earlier pass
+ * of the translation found to be without room.
+ */
+export interface Answers extends Pick<World, 'relayKeys' | 'routesBeyond'> {
   readonly remote: RemoteState
   readonly names: NameState
 }
@@ -40,7 +43,7 @@ export interface Answers extends Pick<World, 'relayKeys'> {
 /** Builds the index of a revision from the previous one. */
 export function* buildWorld(
   resources: Resources,
-  { remote, names, relayKeys }: Answers,
+  { remote, names, relayKeys, routesBeyond }: Answers,
   previous?: BuiltWorld,
 ): Work<BuiltWorld> {
   const changed: Read[] = []
@@ -85,12 +88,15 @@ export function* buildWorld(
     remote,
     names,
     relayKeys,
+    routesBeyond,
   }
   for (const key of changedKeys(previous?.world.remote, remote))
     changed.push({ table: 'remote', key })
   for (const key of changedKeys(previous?.world.names, names)) changed.push({ table: 'names', key })
   for (const key of changedKeys(previous?.world.relayKeys, relayKeys))
     changed.push({ table: 'relayKeys', key })
+  for (const key of changedKeys(previous?.world.routesBeyond, routesBeyond))
+    changed.push({ table: 'routesBeyond', key })
   return { world, resources, changed }
 }
 

@@ -65,6 +65,8 @@ export interface World {
   readonly remote: RemoteState
   /** Resolved names by host name. */
   readonly names: NameState
+  /** HTTPRoutes for which their namespace has no room, by keyOf() (route-room.ts). */
+  readonly routesBeyond: ReadonlyMap<string, true>
   /** Sealing keys that no Secret holds, under OWN_RELAY_KEYS; empty: there are none. */
   readonly relayKeys: ReadonlyMap<string, RelayKeys>
 }

@@ -15,7 +15,13 @@ const NONE = collectResources([]).resources
 
 /** A world of remote documents alone. */
 const worldOf = (rows: ReadonlyMap<string, object>, before?: BuiltWorld): BuiltWorld =>
-  atOnce(buildWorld(NONE, { remote: rows, names: new Map(), relayKeys: new Map() }, before))
+  atOnce(
+    buildWorld(
+      NONE,
+      { remote: rows, names: new Map(), relayKeys: new Map(), routesBeyond: new Map() },
+      before,
+    ),
+  )
 
 const readerOf = (engine: QueryEngine, { world, changed }: BuiltWorld): Reader =>
   atOnce(engine.begin(world, changed))
