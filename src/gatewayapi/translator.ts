@@ -19,6 +19,7 @@ import type { Resources } from '../resources/kinds/resources.js'
 import { atOnce, mapEach, type Work } from '../turns.js'
 import { ownServiceAddresses, ownServiceHost } from './backends/address-rules.js'
 import { MANY_TLS_POLICIES } from './backends/backend-authorities.js'
+import { findServicesBeyond } from './backends/endpoint-room.js'
 import { MANY_ADDRESSES } from './backends/service-addresses.js'
 import { LONG_CERTIFICATES } from './listeners/certificates.js'
 import { type TranslatedGateway, translateGateway } from './listeners/gateways.js'
@@ -33,7 +34,7 @@ import {
   sumAttached,
   translateRoutes,
 } from './routes/route-chunks.js'
-import { areSameRoutes, findRoutesBeyond } from './routes/route-room.js'
+import { areSameKeys, findRoutesBeyond } from './routes/route-room.js'
 import { type BuildStatuses, createStatusBuilder } from './status/statuses.js'
 import { LONG_AUTHORITIES } from './world/authorities.js'
 import { buildWorld, type BuiltWorld } from './world/build-world.js'
@@ -87,7 +88,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
     ]),
     policies: [],
     remote: new Map(),
-    routesBeyond: new Map(),
+    beyond: { routesBeyond: new Map(), servicesBeyond: new Map() },
     lists: createLists(),
     placements: createPlacements(),
     routeChunks: createChunker(keyOf),
@@ -105,14 +106,14 @@ export function createTranslator(options: TranslatorOptions): Translator {
     yield* describeKeySets(kept.remote, remote)
     kept.remote = remote
     for (;;) {
-      const { routesBeyond } = kept
-      built = yield* buildWorld(resources, { remote, names, relayKeys, routesBeyond }, built)
+      const { beyond } = kept
+      built = yield* buildWorld(resources, { remote, names, relayKeys, ...beyond }, built)
       const reader = yield* queries.begin(built.world, built.changed)
       const context = { reader, options }
       yield* kept.prepare(context, built.changed)
       const translation = yield* translateAll(context, kept, resources)
-      // The sizes of routes do not depend on who has room: a second pass finds what the first one found.
-      if (areSameRoutes(kept.routesBeyond, routesBeyond)) {
+      // What is counted does not depend on who has room: a second pass finds what the first one found.
+      if (isSameRoom(kept.beyond, beyond)) {
         kept.memo.endRevision()
         return translation
       }
@@ -123,6 +124,11 @@ export function createTranslator(options: TranslatorOptions): Translator {
 
 const NO_NAMES: NameState = new Map()
 
+type Beyond = Pick<World, 'routesBeyond' | 'servicesBeyond'>
+
+const isSameRoom = (a: Beyond, b: Beyond): boolean =>
+  areSameKeys(a.routesBeyond, b.routesBeyond) && areSameKeys(a.servicesBeyond, b.servicesBeyond)
+
 /** State kept between revisions, besides the results of queries. */
 interface Kept {
   readonly memo: KeyedMemo
@@ -132,8 +138,8 @@ interface Kept {
   policies: Resources['proxyPolicies']
   /** The documents whose keys were described. */
   remote: RemoteState
-  /** The routes without room, as of the last pass. */
-  routesBeyond: World['routesBeyond']
+  /** What has no room, as of the last pass. */
+  beyond: Beyond
   readonly lists: ReturnType<typeof createLists>
   readonly placements: Placements
   readonly routeChunks: Chunker<Resources['httpRoutes'][number]>
@@ -157,7 +163,13 @@ function* translateAll(context: Context, kept: Kept, resources: Resources): Work
   )
   const gateways = translated.flat().sort((a, b) => olderFirst(a.gateway, b.gateway))
   const chunks = yield* translateRoutes(context, kept.routeChunks(resources.httpRoutes))
-  kept.routesBeyond = findRoutesBeyond(chunks.flatMap(({ large }) => large))
+  kept.beyond = {
+    routesBeyond: findRoutesBeyond(chunks.flatMap(({ large }) => large)),
+    servicesBeyond: findServicesBeyond(
+      context,
+      chunks.flatMap(({ crowded }) => crowded),
+    ),
+  }
   const isMesh = context.options.mesh !== undefined
   yield* kept.relayCookies.update(resources.proxyPolicies, chunks)
   const ir = yield* buildIr(kept, isMesh ? [] : gateways, chunks)

@@ -130,6 +130,10 @@ export const routeName = (
 export const serviceDestination = (namespace: string, service: string, port: number): string =>
   `service/${namespace}/${service}/${port}`
 
+/** Returns NAMESPACE/NAME of the Service of a Destination; undefined: it is another backend's. */
+export const serviceOfDestination = (destination: string): string | undefined =>
+  /^service\/([^/]+\/[^/]+)\//.exec(destination)?.[1]
+
 /** Name of the Destination of a ProxyBackend. */
 export const backendDestination = (namespace: string, backend: string): string =>
   `backend/${namespace}/${backend}`

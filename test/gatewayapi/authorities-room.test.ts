@@ -141,7 +141,7 @@ test('the room of many policies is found in slices', () => {
   const { world, changed } = atOnce(
     buildWorld(resourcesOf([LARGE, ...guarded(200)]), {
       ...{ remote: new Map(), names: new Map(), relayKeys: new Map() },
-      routesBeyond: new Map(),
+      ...{ routesBeyond: new Map(), servicesBeyond: new Map() },
     }),
   )
   const context = { reader: atOnce(createQueryEngine().begin(world, changed)), options: OPTIONS }

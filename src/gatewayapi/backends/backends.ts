@@ -13,8 +13,9 @@ import { isReferencePermitted, missingGrant, type Referrer } from '../world/refe
 import { keyIn, targetKey } from '../world/world.js'
 import { tlsTowards } from './backend-tls.js'
 import { checkEndpoints, type EndpointsProblem } from './checked-endpoints.js'
+import { beyondNote, mostEndpoints } from './endpoint-room.js'
 import { endpointsOfHost, endpointsOfService } from './endpoints.js'
-import { addressesOfService } from './service-addresses.js'
+import { addressesOfService, type ServiceAddresses } from './service-addresses.js'
 
 /** A reference to a Service or ProxyBackend. */
 export interface BackendRef {
@@ -123,7 +124,25 @@ function findService(context: Context, namespace: string, ref: BackendRef): Look
   }
   const dnsName = externalName ?? `${ref.name}.${namespace}.svc.${context.options.clusterDomain}`
   const reached = backendOf(target, destination, { fallback: dnsName, port: ref.port })
-  return ok({ ...reached, ...checked, endpoints })
+  const notes = [checked.note, roomNote(context, service, endpoints, known)].flatMap(
+    (note) => note ?? [],
+  )
+  const note = notes.length === 0 ? {} : { note: notes.join('\n') }
+  return ok({ ...reached, ...checked, ...note, endpoints })
+}
+
+/** Reports that a Service has more addresses than there is room for. */
+function roomNote(
+  context: Context,
+  service: Resource<ServiceSpec>,
+  endpoints: Endpoints,
+  known: ServiceAddresses | undefined,
+): string | undefined {
+  if (known === undefined || endpoints.type !== 'addresses') return undefined
+  const [used, listed] = [endpoints.addresses.length, known.listed.length]
+  return used < listed && used >= mostEndpoints(context, service, listed)
+    ? beyondNote(service, used, listed)
+    : undefined
 }
 
 /** Drops the DNS name in a cluster: the API server lists all endpoints, so a Service without slices has none. */

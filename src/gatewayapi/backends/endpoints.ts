@@ -6,6 +6,7 @@ import type { EndpointSliceData } from '../../resources/kinds/endpoint-slice.js'
 import type { Resource } from '../../resources/kinds/resources.js'
 import type { ServiceSpec } from '../../resources/kinds/service.js'
 import type { Context } from '../world/context.js'
+import { mostEndpoints } from './endpoint-room.js'
 import type { ListedAddress, ServiceAddresses } from './service-addresses.js'
 
 type ServicePort = ServiceSpec['ports'][number]
@@ -25,28 +26,35 @@ export interface NamedPort {
 
 /** known: the addresses of its EndpointSlices; absent: it has none. */
 export function endpointsOfService(
-  { options }: Context,
+  context: Context,
   service: Resource<ServiceSpec>,
   named: NamedPort,
   known: ServiceAddresses | undefined,
 ): Endpoints {
   const { port } = named
-  if (known !== undefined) return { type: 'addresses', addresses: addressesAt(known.listed, named) }
+  if (known !== undefined) {
+    const most = mostEndpoints(context, service, known.listed.length)
+    return { type: 'addresses', addresses: addressesAt(known.listed, named, most) }
+  }
   if (service.spec.externalName !== undefined)
     return endpointsOfHost(service.spec.externalName, port)
   const { namespace, name } = service.metadata
-  return { type: 'name', host: `${name}.${namespace}.svc.${options.clusterDomain}`, port }
+  return { type: 'name', host: `${name}.${namespace}.svc.${context.options.clusterDomain}`, port }
 }
 
-/** Returns the addresses with their ports, sorted and without duplicates. */
-function addressesAt(listed: readonly ListedAddress[], named: NamedPort): readonly Address[] {
+/** Returns the addresses with their ports, sorted and without duplicates; no more than the given number. */
+function addressesAt(
+  listed: readonly ListedAddress[],
+  named: NamedPort,
+  most: number,
+): readonly Address[] {
   const numbers = new Map<EndpointSliceData, number | undefined>()
   const numberIn = (slice: EndpointSliceData): number | undefined => {
     if (!numbers.has(slice)) numbers.set(slice, slicePortOf(slice, named))
     return numbers.get(slice)
   }
   const addresses: Address[] = []
-  for (let at = 0; at < listed.length;) {
+  for (let at = 0; at < listed.length && addresses.length < most;) {
     const { ip } = listed[at] as ListedAddress
     const ports = new Set<number>()
     for (; listed[at]?.ip === ip; at += 1) {
@@ -55,7 +63,7 @@ function addressesAt(listed: readonly ListedAddress[], named: NamedPort): readon
     }
     for (const port of [...ports].sort((a, b) => a - b)) addresses.push({ ip, port })
   }
-  return addresses
+  return addresses.length > most ? addresses.slice(0, most) : addresses
 }
 
 /** Returns the number that pods listen on, by an EndpointSlice; undefined if it does not have the port. */

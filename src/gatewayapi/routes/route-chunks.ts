@@ -8,6 +8,7 @@ import type { ProcEntry } from '../../ir/proc-entry.js'
 import type { WantedDocument } from '../../ir/remote-target.js'
 import type { GatewayName, ResourceStatus } from '../../ir/status.js'
 import { mapWork, type Work } from '../../turns.js'
+import { crowdedOf } from '../backends/endpoint-room.js'
 import { type Context, queryWork } from '../world/context.js'
 import { uniqueGateways } from '../world/world.js'
 import { heirsOf, type HeirsOfAll } from './heirs.js'
@@ -36,6 +37,8 @@ export interface RouteChunk {
   readonly heirs: HeirsOfAll
   /** The HTTPRoutes that need room in their namespace. */
   readonly large: readonly LargeRoute[]
+  /** Names of the destinations whose Services need room in their namespace. */
+  readonly crowded: readonly string[]
   /** The relays that the routes' policies ask for. */
   readonly relays: readonly PlacedRelay[]
   /** Absent: Gatehouse configures the Envoys. */
@@ -62,10 +65,22 @@ function* routesOf(context: Context, chunk: Chunk<HttpRoute>): Work<RouteChunk> 
   const isMesh = context.options.mesh !== undefined
   const placed = yield* placedOf(routes)
   const heirs = yield* heirsOf(routes)
-  return { ...pooled(routes), placed, heirs, ...(isMesh ? { unchecked: uncheckedIn(routes) } : {}) }
+  const crowded = crowdedOf(
+    context,
+    routes.flatMap(({ destinations }) => destinations),
+  )
+  return {
+    ...pooled(routes),
+    placed,
+    heirs,
+    crowded,
+    ...(isMesh ? { unchecked: uncheckedIn(routes) } : {}),
+  }
 }
 
-const pooled = (routes: readonly TranslatedRoute[]): Omit<RouteChunk, 'placed' | 'heirs'> => ({
+const pooled = (
+  routes: readonly TranslatedRoute[],
+): Omit<RouteChunk, 'placed' | 'heirs' | 'crowded'> => ({
   statuses: routes.map(({ status }) => status),
   destinations: routes.flatMap(({ destinations }) => destinations),
   authz: routes.flatMap(({ authz }) => authz),

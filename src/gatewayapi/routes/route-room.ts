@@ -57,7 +57,5 @@ export function findRoutesBeyond(large: readonly LargeRoute[]): ReadonlyMap<stri
 }
 
 /** Whether both have the same keys. */
-export const areSameRoutes = (
-  a: ReadonlyMap<string, true>,
-  b: ReadonlyMap<string, true>,
-): boolean => a.size === b.size && [...a.keys()].every((key) => b.has(key))
+export const areSameKeys = (a: ReadonlyMap<string, true>, b: ReadonlyMap<string, true>): boolean =>
+  a.size === b.size && [...a.keys()].every((key) => b.has(key))

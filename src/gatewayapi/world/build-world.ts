@@ -32,10 +32,10 @@ export interface BuiltWorld {
 }
 
 /**
- * What does not come from resources: remote documents, resolved names, keys from files, and the routes that an earlier pass
- * of the translation found to be without room.
+ * What does not come from resources: remote documents, resolved names, keys from files, and the routes and
+ * Services that an earlier pass of the translation found to be without room.
  */
-export interface Answers extends Pick<World, 'relayKeys' | 'routesBeyond'> {
+export interface Answers extends Pick<World, 'relayKeys' | 'routesBeyond' | 'servicesBeyond'> {
   readonly remote: RemoteState
   readonly names: NameState
 }
@@ -43,7 +43,7 @@ export interface Answers extends Pick<World, 'relayKeys' | 'routesBeyond'> {
 /** Builds the index of a revision from the previous one. */
 export function* buildWorld(
   resources: Resources,
-  { remote, names, relayKeys, routesBeyond }: Answers,
+  { remote, names, ...own }: Answers,
   previous?: BuiltWorld,
 ): Work<BuiltWorld> {
   const changed: Read[] = []
@@ -87,16 +87,14 @@ export function* buildWorld(
     serviceNames: yield* of('services', 'serviceNames', namesByNamespace),
     remote,
     names,
-    relayKeys,
-    routesBeyond,
+    ...own,
   }
   for (const key of changedKeys(previous?.world.remote, remote))
     changed.push({ table: 'remote', key })
   for (const key of changedKeys(previous?.world.names, names)) changed.push({ table: 'names', key })
-  for (const key of changedKeys(previous?.world.relayKeys, relayKeys))
-    changed.push({ table: 'relayKeys', key })
-  for (const key of changedKeys(previous?.world.routesBeyond, routesBeyond))
-    changed.push({ table: 'routesBeyond', key })
+  for (const table of ['relayKeys', 'routesBeyond', 'servicesBeyond'] as const)
+    for (const key of changedKeys<unknown>(previous?.world[table], own[table]))
+      changed.push({ table, key })
   return { world, resources, changed }
 }
 

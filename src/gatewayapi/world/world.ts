@@ -67,6 +67,8 @@ export interface World {
   readonly names: NameState
   /** HTTPRoutes for which their namespace has no room, by keyOf() (route-room.ts). */
   readonly routesBeyond: ReadonlyMap<string, true>
+  /** Services for whose endpoints their namespace has no room, by keyOf() (endpoint-room.ts). */
+  readonly servicesBeyond: ReadonlyMap<string, true>
   /** Sealing keys that no Secret holds, under OWN_RELAY_KEYS; empty: there are none. */
   readonly relayKeys: ReadonlyMap<string, RelayKeys>
 }

@@ -18,7 +18,12 @@ const worldOf = (rows: ReadonlyMap<string, object>, before?: BuiltWorld): BuiltW
   atOnce(
     buildWorld(
       NONE,
-      { remote: rows, names: new Map(), relayKeys: new Map(), routesBeyond: new Map() },
+      {
+        remote: rows,
+        names: new Map(),
+        relayKeys: new Map(),
+        ...{ routesBeyond: new Map(), servicesBeyond: new Map() },
+      },
       before,
     ),
   )
