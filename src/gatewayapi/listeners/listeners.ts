@@ -195,6 +195,15 @@ function resolvedRefs(spec: ListenerSpec, problems: readonly CertificateProblem[
     : isTrue('ResolvedRefs', 'ResolvedRefs', 'All references resolved')
 }
 
+/**
+ * Characters of the certificates of a listener in PEM. Envoy parses them again for each listener, in its main thread: one
+ * Secret of a megabyte, named by all listeners of a ListenerSet, would keep it busy for minutes.
+ */
+const MOST_CHARACTERS = 256 * 1024
+
+const beyondRoom = (secret: string): string =>
+  `Secret ${secret} is not used: the certificates of a listener may have ${MOST_CHARACTERS} characters together`
+
 function certificatesOf(
   context: Context,
   { kind, metadata: { namespace } }: ListenerOwner,
@@ -202,11 +211,24 @@ function certificatesOf(
 ): { readonly certificates: Certificate[]; readonly problems: CertificateProblem[] } {
   const certificates: Certificate[] = []
   const problems: CertificateProblem[] = []
+  let characters = 0
   if (spec.protocol !== 'HTTPS') return { certificates, problems }
   for (const ref of spec.tls?.certificateRefs ?? []) {
     const certificate = resolveCertificate(context, { kind, namespace }, ref)
-    if (certificate.ok) certificates.push(certificate.value)
-    else problems.push(certificate.error)
+    if (!certificate.ok) {
+      problems.push(certificate.error)
+      continue
+    }
+    const { name, certificateChain, privateKey } = certificate.value
+    // Envoy would parse a Secret that is named twice as often.
+    if (certificates.some((other) => other.name === name)) continue
+    const size = certificateChain.length + privateKey.length
+    if (characters + size > MOST_CHARACTERS)
+      problems.push({ reason: 'InvalidCertificateRef', message: beyondRoom(name) })
+    else {
+      certificates.push(certificate.value)
+      characters += size
+    }
   }
   if (certificates.length + problems.length === 0)
     problems.push({
