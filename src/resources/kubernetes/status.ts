@@ -37,7 +37,7 @@ export function statusFor(
   const after = writerOf(wanted.kind)?.(
     object,
     before,
-    { ...wanted, conditions: observed(object, wanted) },
+    { ...wanted, conditions: withinRoom(observed(object, wanted)) },
     context,
   )
   return after === undefined || isSame(before, after) ? undefined : after
@@ -214,7 +214,29 @@ function entries(
   return { ...before, [list]: [...others, ...written] }
 }
 
+/** Maximum length of a message, by the API. */
 const MAX_MESSAGE = 32_768
+/** Characters of all messages. An object may have 1.5 MB with its status; a larger one would be refused again and again. */
+const MOST_OF_MESSAGES = 192 * 1024
+
+/** Never ends within a surrogate pair, which the API server would replace: the status would seem overwritten. */
+const beginning = (text: string, length: number): string =>
+  text.slice(0, length).replace(/[\ud800-\udbff]$/, '')
+
+/** Shortens the messages that take more than an equal share if together they are too long. */
+function withinRoom(conditions: readonly Condition[]): readonly Condition[] {
+  const shortened = (most: number): readonly Condition[] =>
+    conditions.map((condition) =>
+      condition.message.length <= most
+        ? condition
+        : { ...condition, message: `${beginning(condition.message, most - 1)}…` },
+    )
+  const all = shortened(MAX_MESSAGE)
+  const length = all.reduce((sum, { message }) => sum + message.length, 0)
+  return length <= MOST_OF_MESSAGES
+    ? all
+    : shortened(Math.floor(MOST_OF_MESSAGES / conditions.length))
+}
 
 /**
  * Merges conditions. A condition keeps its transition time while its status is the same; the first of a type counts.
@@ -233,7 +255,7 @@ function merged(
       type,
       status,
       reason,
-      message: message.slice(0, MAX_MESSAGE),
+      message,
       ...(observedGeneration !== undefined && { observedGeneration }),
       lastTransitionTime: (was?.['status'] === status && textOf(was['lastTransitionTime'])) || now,
     }
