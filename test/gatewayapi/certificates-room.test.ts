@@ -46,7 +46,7 @@ test('a Secret that is named 64 times is used once', () => {
   expect(certificates).toEqual(['default/a'])
 })
 
-test('those beyond 256 KB are not used, and the status says so', () => {
+test('those beyond 512 KB are not used, and the status says so', () => {
   const { certificates, conditions } = translate(
     [secret('a', 3), secret('long', 1_000), secret('b', 3)],
     ['a', 'long', 'b'],
@@ -59,7 +59,7 @@ test('those beyond 256 KB are not used, and the status says so', () => {
       status: 'False',
       reason: 'InvalidCertificateRef',
       message:
-        'Secret default/long is not used: the certificates of a listener may have 262144 characters together',
+        'Secret default/long is not used: the certificates of a listener may have 524288 characters together',
     }),
   )
 })

@@ -10,8 +10,9 @@ import { decoded } from '../support/decoded.js'
 import { API_GROUP, prefix } from '../support/resources.js'
 import { OPTIONS } from '../support/translate-case.js'
 
-/** Above a third of the room of a namespace, of an object of 13 KB. */
-const LARGE = 12_000
+/** A tenth of the room of a namespace, of an object of 13 KB. */
+const LARGE = 12_500
+const ROOM = 10
 
 const AROUND = [
   {
@@ -86,52 +87,56 @@ const routesIn = ({ ir }: Translation): readonly Route[] =>
     .flatMap(({ virtualHosts }) => virtualHosts)
     .flatMap((host) => host.routes)
 
-/** Names of the HTTPRoutes that forward requests. */
-const served = (translation: Translation): readonly string[] => [
-  ...new Set(
-    routesIn(translation)
-      .filter(({ action }) => action.type === 'forward')
-      .map(({ match }) => match.path.value.split('/')[1] ?? ''),
-  ),
-]
+/** Names of the HTTPRoutes that forward requests, sorted. */
+const served = (translation: Translation): readonly string[] =>
+  [
+    ...new Set(
+      routesIn(translation)
+        .filter(({ action }) => action.type === 'forward')
+        .map(({ match }) => match.path.value.split('/')[1] ?? ''),
+    ),
+  ].toSorted()
 
 const size = (routes: readonly Route[]): number =>
   routes.reduce((sum, one) => sum + JSON.stringify(one).length, 0)
 
 test('the oldest have room, and small ones; another namespace has its own', () => {
   const all = [
-    ...Array.from({ length: 8 }, (_, index) => route('a', `a${String(index)}`, 100 - index, LARGE)),
+    ...Array.from({ length: 13 }, (_, index) =>
+      route('a', `a${String(index)}`, 100 - index, LARGE),
+    ),
     route('a', 'small', 200, 8),
     route('b', 'other', 300, LARGE),
   ]
   const translation = createTranslator(OPTIONS).translate(resourcesOf(all), new Map())
-  expect(served(translation).toSorted()).toEqual(['a6', 'a7', 'other', 'small'])
-  expect(size(routesIn(translation))).toBeLessThan(48 * 1024 * 1024)
-  const status = translation.statuses.find(({ name }) => name === 'a5')
+  const oldest = Array.from({ length: ROOM }, (_, index) => `a${String(12 - index)}`)
+  expect(served(translation)).toEqual([...oldest, 'other', 'small'].toSorted())
+  expect(size(routesIn(translation))).toBeLessThan(144 * 1024 * 1024)
+  const status = translation.statuses.find(({ name }) => name === 'a2')
   expect(status?.conditions).toContainEqual(
     expect.objectContaining({
       type: 'Accepted',
       status: 'False',
       message: expect.stringMatching(
-        /it is too large for Envoy: .* make 12 MB, and the HTTPRoutes of namespace a may make 32 together, of which older ones take all; use fewer/,
+        /it is too large for Envoy: .* make 1\d MB, and the HTTPRoutes of namespace a may make 128 together, of which older ones take all; use fewer/,
       ) as string,
     }),
   )
 })
 
 test('a route is served when an older one goes, and refuses when one comes', () => {
-  const [old, younger, youngest] = [1, 2, 3].map((at) => route('a', `a${String(at)}`, at, LARGE))
-  const translator = createTranslator(OPTIONS)
-  const translated = (...routes: readonly (readonly DecodedResource[] | undefined)[]) =>
-    translator.translate(resourcesOf(routes.map((one) => one ?? [])), new Map())
-  expect(served(translated(old, younger, youngest))).toEqual(['a1', 'a2'])
-  expect(served(translated(younger, youngest))).toEqual(['a2', 'a3'])
-  const again = translated(old, younger, youngest)
-  expect(served(again)).toEqual(['a1', 'a2'])
-  const fresh = createTranslator(OPTIONS).translate(
-    resourcesOf([old ?? [], younger ?? [], youngest ?? []]),
-    new Map(),
+  const [old, ...rest] = Array.from({ length: ROOM + 1 }, (_, at) =>
+    route('a', `a${String(at)}`, at + 1, LARGE),
   )
+  const all = [old ?? [], ...rest]
+  const names = all.map((_, at) => `a${String(at)}`)
+  const translator = createTranslator(OPTIONS)
+  const translated = (routes: typeof all) => translator.translate(resourcesOf(routes), new Map())
+  expect(served(translated(all))).toEqual(names.slice(0, ROOM).toSorted())
+  expect(served(translated(rest))).toEqual(names.slice(1).toSorted())
+  const again = translated(all)
+  expect(served(again)).toEqual(names.slice(0, ROOM).toSorted())
+  const fresh = createTranslator(OPTIONS).translate(resourcesOf(all), new Map())
   expect(again.ir).toEqual(fresh.ir)
   expect(again.statuses).toEqual(fresh.statuses)
 })

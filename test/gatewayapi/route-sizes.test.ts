@@ -5,7 +5,14 @@ import { createTranslator } from '../../src/gatewayapi/translator.js'
 import type { Route } from '../../src/ir/route.js'
 import { collectResources } from '../../src/resources/decode/resource-set.js'
 import { decoded } from '../support/decoded.js'
-import { backendRef, gateway, httpRoute, prefix, proxyBackend } from '../support/resources.js'
+import {
+  backendRef,
+  gateway,
+  httpRoute,
+  prefix,
+  proxyBackend,
+  proxyPolicy,
+} from '../support/resources.js'
 import { OPTIONS } from '../support/translate-case.js'
 
 const HOSTS = Array.from({ length: 16 }, (_, index) => `host-${String(index)}.example`)
@@ -26,8 +33,13 @@ const headersOf = (characters: number): readonly object[] => [
 const matchesOf = (count: number, path: string): readonly object[] =>
   Array.from({ length: count }, (_, index) => prefix(`${path}-${String(index)}`))
 
-function translate(rules: readonly object[], hostnames: readonly string[] = HOSTS) {
+function translate(
+  rules: readonly object[],
+  hostnames: readonly string[] = HOSTS,
+  policies: readonly object[] = [],
+) {
   const documents = [
+    ...policies,
     gateway([8080]),
     proxyBackend('app', { host: '192.0.2.1', port: 80 }),
     httpRoute('large', { hostnames, rules }),
@@ -151,31 +163,49 @@ test('patterns count with the size of their programs, and a rule that refuses ha
   )
 })
 
-test('a rule that refuses covers all of its paths with a few matches', () => {
-  const { routes } = translate([
-    {
-      matches: matchesOf(64, '/large'),
+const ALL_LARGE = [
+  {
+    matches: matchesOf(64, '/large'),
+    filters: headersOf(64_000),
+    backendRefs: [backendRef('app')],
+  },
+  {
+    matches: [
+      prefix('/a'),
+      { path: { type: 'Exact', value: '/b' } },
+      { ...prefix('/a'), method: 'GET' },
+    ],
+    filters: headersOf(64_000),
+    backendRefs: Array.from({ length: 16 }, () => ({
+      ...backendRef('app'),
       filters: headersOf(64_000),
-      backendRefs: [backendRef('app')],
+    })),
+  },
+]
+
+const refusedPaths = (routes: readonly Route[]): readonly string[] => [
+  ...new Set(
+    routes
+      .filter(({ action }) => action.type === 'refuse')
+      .map(({ match }) => `${match.path.type} ${match.path.value}`),
+  ),
+]
+
+test('a protected rule that refuses covers all of its paths with a few matches', () => {
+  const policy = proxyPolicy('locked', 'large', {
+    jwtAuthentication: {
+      providers: [{ issuer: 'https://idp.example', jwks: { inline: '{"keys":[]}' } }],
     },
-    {
-      matches: [
-        prefix('/a'),
-        { path: { type: 'Exact', value: '/b' } },
-        { ...prefix('/a'), method: 'GET' },
-      ],
-      filters: headersOf(64_000),
-      backendRefs: Array.from({ length: 16 }, () => ({
-        ...backendRef('app'),
-        filters: headersOf(64_000),
-      })),
-    },
-  ])
-  const refusing = routes.filter(({ action }) => action.type === 'refuse')
-  expect(refusing.length).toBe(3 * HOSTS.length)
-  expect(new Set(refusing.map(({ match }) => `${match.path.type} ${match.path.value}`))).toEqual(
-    new Set(['RegularExpression /large-.*', 'PathPrefix /a', 'Exact /b']),
-  )
+  })
+  const { routes } = translate(ALL_LARGE, HOSTS, [policy])
+  expect(refusedPaths(routes)).toEqual(['Exact /b', 'RegularExpression /large-.*', 'PathPrefix /a'])
+  expect(forwards(routes, '/')).toBe(0)
+})
+
+test('one without a policy that has many paths covers none of those of others', () => {
+  const { routes } = translate(ALL_LARGE)
+  expect(refusedPaths(routes)).toEqual(['Exact /b', 'PathPrefix /a'])
+  expect(forwards(routes, '/')).toBe(0)
 })
 
 test('ordinary patterns are served', () => {

@@ -199,7 +199,7 @@ function resolvedRefs(spec: ListenerSpec, problems: readonly CertificateProblem[
  * Characters of the certificates of a listener in PEM. Envoy parses them again for each listener, in its main thread: one
  * Secret of a megabyte, named by all listeners of a ListenerSet, would keep it busy for minutes.
  */
-const MOST_CHARACTERS = 256 * 1024
+const MOST_CHARACTERS = 512 * 1024
 
 const beyondRoom = (secret: string): string =>
   `Secret ${secret} is not used: the certificates of a listener may have ${MOST_CHARACTERS} characters together`

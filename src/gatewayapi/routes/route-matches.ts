@@ -79,17 +79,22 @@ export function coveringMatch({ path }: MatchSpec): RouteMatch | undefined {
 const MOST_COVERS = 4
 
 /**
- * Returns a few matches by path alone, in place of those of a rule that is too large (route-sizes.ts). They cover every
- * request that the author's could, so none of them reaches a broader route.
+ * Returns a few matches by path alone, in place of those of a rule that is too large (route-sizes.ts). If the rule is
+ * protective they cover every request that the author's could, so none reaches a broader route. Otherwise there are none
+ * for many paths: what covers all of them could cover routes of others on the same host.
  */
-export function coveringMatches(specs: readonly MatchSpec[]): readonly RouteMatch[] {
+export function coveringMatches(
+  specs: readonly MatchSpec[],
+  isProtective: boolean,
+): readonly RouteMatch[] {
   const paths = specs.flatMap(({ path }) => {
-    if (path.type === 'RegularExpression') return [coverOf(path.value)]
+    if (path.type === 'RegularExpression') return isProtective ? [coverOf(path.value)] : []
     const translated = translatePath(path)
     return translated.ok ? [translated.value] : []
   })
   const unique = new Map(paths.map((path) => [`${path.type} ${path.value}`, path]))
-  const covers = unique.size <= MOST_COVERS ? [...unique.values()] : [coverOfAll(paths)]
+  const many = isProtective ? [coverOfAll(paths)] : []
+  const covers = unique.size <= MOST_COVERS ? [...unique.values()] : many
   return covers.map((path) => ({ path, headers: [], queryParams: [] }))
 }
 

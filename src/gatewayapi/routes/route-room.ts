@@ -14,10 +14,10 @@ export interface LargeRoute {
 }
 
 /** Maximum of the large routes of a namespace together, counted as those of one HTTPRoute are. */
-const MOST_IN_NAMESPACE = 32 * MEGABYTE
+const MOST_IN_NAMESPACE = 128 * MEGABYTE
 
 /** HTTPRoutes up to this size always have room, so that a change among thousands of routes concerns few. */
-const SMALL = 64 * 1024
+const SMALL = 128 * 1024
 
 /** Returns the routes that need room. */
 export const largeIn = (routes: readonly LargeRoute[]): readonly LargeRoute[] =>

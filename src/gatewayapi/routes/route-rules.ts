@@ -85,7 +85,8 @@ export function* translateRule(context: Context, input: RuleInput): Work<Transla
     ...(input.tooLarge === undefined ? { cors: cors?.cors } : {}),
   }
   const isProtective = attachment.policies.some((policy) => policy.isProtective)
-  const inForce = input.tooLarge === undefined ? matches : coveringMatches(specs).map(ok)
+  const inForce =
+    input.tooLarge === undefined ? matches : coveringMatches(specs, isProtective).map(ok)
   const built = yield* mapEach(inForce.entries(), ([position, match]) => {
     if (match.ok) return buildRoutes(input, shared, match.value, position)
     // Without a route in its place, requests that it protects would match a broader route.
