@@ -144,7 +144,7 @@ const patternsOf = (count: number, path: string): readonly object[] =>
     })),
   }))
 
-/** One of 4 hosts needed 250 MB of Envoy for patterns of this kind, and 5 GB for longer classes and 16 hosts. */
+/** 3,840 patterns of a similar kind took 320 MB of Envoy for each host. */
 test('patterns count with the size of their programs, and a rule that refuses has none', () => {
   const { routes, conditions } = translate([
     { matches: patternsOf(60, '/patterns'), backendRefs: [backendRef('app')] },
