@@ -90,6 +90,23 @@ test('a rule of a megabyte with 64 matches and 16 hosts refuses, the others of i
   )
 })
 
+test('only the largest rules refuse: the others are within the bound without them', () => {
+  const { routes } = translate([
+    {
+      matches: matchesOf(64, '/large'),
+      filters: headersOf(32_000),
+      backendRefs: [backendRef('app')],
+    },
+    ...Array.from({ length: 3 }, (_, index) => ({
+      matches: matchesOf(64, `/middle-${String(index)}`),
+      filters: headersOf(4_000),
+      backendRefs: [backendRef('app')],
+    })),
+  ])
+  expect(forwards(routes, '/large')).toBe(0)
+  expect(forwards(routes, '/middle')).toBe(3 * 64 * HOSTS.length)
+})
+
 test('CORS is not repeated by a rule that refuses', () => {
   const origins = Array.from(
     { length: 64 },

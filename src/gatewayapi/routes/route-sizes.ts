@@ -38,14 +38,16 @@ export function* sizesOfRules(
   return sizes
 }
 
-/**
- * Returns the rules that must refuse, by index; none if together they are within the bound. Beyond it, those refuse that
- * take more than an equal share, in every scope.
- */
+/** Returns the rules that must refuse, by index: the largest ones, until the others are within the bound together. */
 export function rulesBeyond(sizes: readonly number[], most: number): readonly number[] {
-  if (sum(sizes) <= most) return []
-  const share = most / sizes.length
-  return [...sizes.keys()].filter((index) => (sizes[index] ?? 0) > share)
+  const beyond: number[] = []
+  let rest = sum(sizes)
+  for (const [index, size] of [...sizes.entries()].sort(([, a], [, b]) => b - a)) {
+    if (rest <= most) break
+    beyond.push(index)
+    rest -= size
+  }
+  return beyond
 }
 
 /** Returns the size of an HTTPRoute whose rules beyond the bound refuse. */
