@@ -34,10 +34,10 @@ import {
   sumAttached,
   translateRoutes,
 } from './routes/route-chunks.js'
-import { areSameKeys, findRoutesBeyond } from './routes/route-room.js'
+import { findRoutesBeyond } from './routes/route-room.js'
 import { type BuildStatuses, createStatusBuilder } from './status/statuses.js'
 import { LONG_AUTHORITIES } from './world/authorities.js'
-import { buildWorld, type BuiltWorld } from './world/build-world.js'
+import { buildWorld, type BuiltWorld, changedKeys } from './world/build-world.js'
 import type { Context, TranslatorOptions } from './world/context.js'
 import { olderFirst } from './world/grouping.js'
 import { createPrepare, type Prepare } from './world/prepared.js'
@@ -127,7 +127,8 @@ const NO_NAMES: NameState = new Map()
 type Beyond = Pick<World, 'routesBeyond' | 'servicesBeyond'>
 
 const isSameRoom = (a: Beyond, b: Beyond): boolean =>
-  areSameKeys(a.routesBeyond, b.routesBeyond) && areSameKeys(a.servicesBeyond, b.servicesBeyond)
+  changedKeys(a.routesBeyond, b.routesBeyond).length === 0 &&
+  changedKeys(a.servicesBeyond, b.servicesBeyond).length === 0
 
 /** State kept between revisions, besides the results of queries. */
 interface Kept {

@@ -8,6 +8,7 @@ import { atOnce, type Work } from '../../turns.js'
 import { authoritiesIn, CA_KEY, joinAuthorities } from '../world/authorities.js'
 import { type Context, query, queryWork } from '../world/context.js'
 import type { LongQuery } from '../world/prepared.js'
+import { createRoom } from '../world/room.js'
 import { keyIn } from '../world/world.js'
 
 /** A decoded BackendTLSPolicy. */
@@ -75,14 +76,13 @@ const ROOM = 'tls-room'
 
 function* findRoom(context: Context, namespace: string): Work<ReadonlySet<TlsPolicy>> {
   const found = new Set<TlsPolicy>()
-  let left = MOST_IN_NAMESPACE
+  const room = createRoom(MOST_IN_NAMESPACE)
   for (const policy of context.reader.read('tlsPoliciesIn', namespace) ?? []) {
     const size = sizeOf(context, policy)
     // What is too long for one policy reaches no cluster.
     const counts = size > SMALL && size <= MOST_CHARACTERS
     const copies = counts ? size * copiesOf(context, policy) : 0
-    if (copies > 0 && copies <= left) found.add(policy)
-    if (copies <= left) left -= copies
+    if (copies > 0 && room(copies)) found.add(policy)
     yield
   }
   return found

@@ -6,7 +6,7 @@ import { serviceOfDestination } from '../../ir/names.js'
 import type { Resource } from '../../resources/kinds/resources.js'
 import type { ServiceSpec } from '../../resources/kinds/service.js'
 import type { Context } from '../world/context.js'
-import { olderFirst } from '../world/grouping.js'
+import { withoutRoom } from '../world/room.js'
 import { keyOf } from '../world/world.js'
 import { addressesOfService } from './service-addresses.js'
 
@@ -74,13 +74,5 @@ export function findServicesBeyond(
     const own = Math.min(listed, shareOf(service, MOST_OF_SERVICE))
     endpoints.set(service, (endpoints.get(service) ?? 0) + own)
   }
-  const beyond = new Map<string, true>()
-  const taken = new Map<string, number>()
-  for (const [service, own] of [...endpoints].sort(([a], [b]) => olderFirst(a, b))) {
-    const { namespace } = service.metadata
-    const all = (taken.get(namespace) ?? 0) + own
-    if (all > MOST_IN_NAMESPACE) beyond.set(keyOf(service), true)
-    else taken.set(namespace, all)
-  }
-  return beyond
+  return withoutRoom(endpoints, MOST_IN_NAMESPACE)
 }

@@ -2,7 +2,7 @@
 // (route-sizes.ts), and dozens of a few kilobytes would make gigabytes. The oldest have precedence, as in all conflicts.
 
 import type { Context } from '../world/context.js'
-import { olderFirst } from '../world/grouping.js'
+import { withoutRoom } from '../world/room.js'
 import { keyOf } from '../world/world.js'
 import { MEGABYTE, MOST_IN_ENVOY } from './route-sizes.js'
 import type { HttpRoute } from './rule-routes.js'
@@ -44,18 +44,8 @@ export function boundOf({ reader }: Context, route: HttpRoute, size: number): Bo
 }
 
 /** Returns the routes without room, by keyOf(); depends on nothing but what is large. */
-export function findRoutesBeyond(large: readonly LargeRoute[]): ReadonlyMap<string, true> {
-  const beyond = new Map<string, true>()
-  const taken = new Map<string, number>()
-  for (const { route, size } of large.toSorted((a, b) => olderFirst(a.route, b.route))) {
-    const { namespace } = route.metadata
-    const all = (taken.get(namespace) ?? 0) + size
-    if (all > MOST_IN_NAMESPACE) beyond.set(keyOf(route), true)
-    else taken.set(namespace, all)
-  }
-  return beyond
-}
-
-/** Whether both have the same keys. */
-export const areSameKeys = (a: ReadonlyMap<string, true>, b: ReadonlyMap<string, true>): boolean =>
-  a.size === b.size && [...a.keys()].every((key) => b.has(key))
+export const findRoutesBeyond = (large: readonly LargeRoute[]): ReadonlyMap<string, true> =>
+  withoutRoom(
+    large.map(({ route, size }) => [route, size]),
+    MOST_IN_NAMESPACE,
+  )

@@ -98,7 +98,8 @@ export function* buildWorld(
   return { world, resources, changed }
 }
 
-const changedKeys = <Value>(
+/** Returns the keys whose values differ. */
+export const changedKeys = <Value>(
   before: ReadonlyMap<string, Value> = new Map<string, Value>(),
   now: ReadonlyMap<string, Value>,
 ): readonly string[] =>
