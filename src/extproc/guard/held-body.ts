@@ -1,7 +1,7 @@
 // Holds a body until it is complete, within its own limit and the budget that all bodies share.
 
 import { ByteCollector } from '../../byte-collector.js'
-import type { Hold } from '../stream/held-bytes.js'
+import { HELD_FOR_EACH, type Hold } from '../stream/held-bytes.js'
 
 /** A body that is held. */
 export interface HeldBody {
@@ -19,7 +19,7 @@ export interface HeldBody {
 }
 
 /** Copies needed beside the bytes of a body: its text, and the webhook request that repeats the text. */
-const BESIDE_THE_BYTES = 2
+const BESIDE_THE_BYTES = HELD_FOR_EACH - 1
 
 /** Creates an empty body. */
 export const createHeldBody = (maxBytes: number, hold: Hold): HeldBody => new Held(maxBytes, hold)

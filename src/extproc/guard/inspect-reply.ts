@@ -8,7 +8,7 @@ import { usageOf } from '../../llm/text/usage.js'
 import { inTurns, type Work } from '../../turns.js'
 import { decodeUtf8InTurns, encodeUtf8InTurns } from '../../utf8.js'
 import { decodeReply, isReadable, UNREADABLE_ENCODING } from '../encodings/decode-reply.js'
-import { BUSY, openUntil } from '../stream/held-bytes.js'
+import { BUSY, HELD_FOR_EACH, openUntil } from '../stream/held-bytes.js'
 import type { Headers } from '../stream/process-message.js'
 import type { GuardDeps } from '../webhook/ask-webhooks.js'
 import { type Guard, inspectsOf } from '../webhook/compiled-guard.js'
@@ -58,9 +58,6 @@ export async function inspectReply(
     hold.release()
   }
 }
-
-/** Number of copies held of each decoded byte: the byte itself, its text, and the question to the webhooks. */
-const HELD_FOR_EACH = 3
 
 /** body: bytes, decoded; undefined: they cannot be. */
 async function inspectDecoded(

@@ -8,7 +8,7 @@ import { err, ok, type Result } from '../../result.js'
 import { inTurns, nextTurn, Pace } from '../../turns.js'
 import { decodeUtf8InTurns, encodeUtf8InTurns, joinInTurns } from '../../utf8.js'
 import { sendBody, sendHeaders, sendTrailers } from '../stream/guard-messages.js'
-import { type HeldBytes, openUntil } from '../stream/held-bytes.js'
+import { HELD_FOR_EACH, type HeldBytes, openUntil } from '../stream/held-bytes.js'
 import { type Reply, withRequestId } from '../stream/immediate-response.js'
 import type { BodyPart, Headers } from '../stream/process-message.js'
 import type { ProcessorStream } from '../stream/processor.js'
@@ -138,9 +138,6 @@ export function createJsonReply(context: ListReplyContext): RefusableReply {
     isDone: () => state !== 'holding' && !own.isOwed(),
   }
 }
-
-/** Copies held of each byte: the byte itself, its text, and the result. */
-const HELD_FOR_EACH = 3
 
 /** The error is a sentence for the log, of no use if nobody waits for the list any more. */
 async function filterBytes(

@@ -10,7 +10,7 @@ import { ok } from '../../result.js'
 import { inTurns, nextTurn, Pace, PIECE, unitsOf, type Work } from '../../turns.js'
 import { asUtf8 } from '../guard/read-reply.js'
 import { sendHeaders, sendText, sendTrailers } from '../stream/guard-messages.js'
-import { BUSY, openUntil } from '../stream/held-bytes.js'
+import { BUSY, HELD_FOR_EACH, openUntil } from '../stream/held-bytes.js'
 import type { BodyPart, Headers } from '../stream/process-message.js'
 import type { ProcessorStream } from '../stream/processor.js'
 import { REJECTED } from '../stream/refusal-metadata.js'
@@ -27,9 +27,6 @@ export interface McpEventReply {
   trailers(): Promise<void>
   isDone(): boolean
 }
-
-/** Number of copies held of each byte: the byte itself, its text, and the question to the webhooks. */
-const HELD_FOR_EACH = 3
 
 /** Answers the headers of an event stream and guards its events. headers: the server's. */
 export function createMcpEventReply(

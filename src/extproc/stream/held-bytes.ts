@@ -36,6 +36,9 @@ export function openUntil(ending: Ending, heldBytes: HeldBytes): Hold {
   return hold
 }
 
+/** Number of copies held of each byte that is read: the byte itself, its text, and what is made of that. */
+export const HELD_FOR_EACH = 3
+
 /** Reason of a refusal, for the log. */
 export const BUSY = 'all bodies together hold as much as they may'
 
