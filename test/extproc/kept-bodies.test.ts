@@ -1,8 +1,6 @@
 // What is kept of a body after it has gone: a name out of it must not keep all of it in memory, which no budget counts. In
 // heap bytes after a full collection, as in open-streams-memory.test.ts.
 
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { Registry } from 'prom-client'
 import { expect, test } from 'vitest'
 import { TokenCounts } from '../../src/admin/token-counts.js'
@@ -18,9 +16,10 @@ import { readReply } from '../../src/llm/read-body.js'
 import { usageOf } from '../../src/llm/text/usage.js'
 import type { WebhookPools } from '../../src/remote/webhook-pools.js'
 import { ok } from '../../src/result.js'
-import { atOnce, nextTurn } from '../../src/turns.js'
+import { atOnce } from '../../src/turns.js'
 import { eventually } from '../../testing/eventually.js'
 import { guardEntry, guardrails, webhook } from './support/guards.js'
+import { heapUsed } from './support/heap.js'
 import { silent } from './support/stream.js'
 
 const MB = 1024 * 1024
@@ -29,18 +28,6 @@ const BODIES = 8
 const NAME = 'a-name-of-some-length'
 /** Room for a few names out of a body, and for what belongs to an open stream. */
 const MOST_KEPT = MB / 4
-
-setFlagsFromString('--expose-gc')
-const collect = runInNewContext('gc') as () => void
-
-async function heapUsed(): Promise<number> {
-  for (let times = 0; times < 3; times += 1) {
-    await nextTurn()
-    collect()
-  }
-  const { heapUsed: heap, external } = process.memoryUsage()
-  return heap + external
-}
 
 const pools: WebhookPools = {
   call: () =>

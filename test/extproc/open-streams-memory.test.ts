@@ -1,17 +1,15 @@
 // What an open guarded stream retains, in heap bytes after a full collection. Neither timing nor uncollected garbage
 // affects the result.
 
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { create, toBinary } from '@bufbuild/protobuf'
 import { expect, test } from 'vitest'
 import { createProcessService } from '../../src/extproc/process-service.js'
 import { ProcessingMode_BodySendMode as BodySendMode } from '../../src/grpc/generated/envoy/extensions/filters/http/ext_proc/v3/processing_mode_pb.js'
 import { ProcessingRequestSchema } from '../../src/grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
 import type { StreamCall, StreamListener } from '../../src/grpc/service.js'
-import { nextTurn } from '../../src/turns.js'
 import { eventually } from '../../testing/eventually.js'
 import { guardEntry, guardrails, webhook } from './support/guards.js'
+import { heapUsed } from './support/heap.js'
 import { body, headerMap, request } from './support/messages.js'
 import { buildProcTable } from './support/proc-table.js'
 import { type Message, silent } from './support/stream.js'
@@ -22,18 +20,6 @@ const EVENTS = 100
 const LAST_FREE = Buffer.from(' word60"')
 /** Less than the limit of an open stream, as the young generation and sockets are added to it. */
 const MOST_KEPT = 70 * 1024
-
-setFlagsFromString('--expose-gc')
-const collect = runInNewContext('gc') as () => void
-
-async function heapUsed(): Promise<number> {
-  for (let times = 0; times < 3; times += 1) {
-    await nextTurn()
-    collect()
-  }
-  const { heapUsed: heap, external } = process.memoryUsage()
-  return heap + external
-}
 
 const bytesOf = (message: Message): Buffer =>
   Buffer.from(toBinary(ProcessingRequestSchema, create(ProcessingRequestSchema, message)))

@@ -6,24 +6,10 @@ import { createTranslator, type Translation } from '../../src/gatewayapi/transla
 import type { DecodedResource } from '../../src/resources/decode/decode.js'
 import { collectResources } from '../../src/resources/decode/resource-set.js'
 import { decoded } from '../support/decoded.js'
+import { gatewayForAll } from '../support/resources.js'
 import { OPTIONS } from '../support/translate-case.js'
 
-const GATEWAY = decoded({
-  apiVersion: 'gateway.networking.k8s.io/v1',
-  kind: 'Gateway',
-  metadata: { name: 'gw' },
-  spec: {
-    gatewayClassName: 'gatehouse',
-    listeners: [
-      {
-        name: 'http',
-        port: 8080,
-        protocol: 'HTTP',
-        allowedRoutes: { namespaces: { from: 'All' } },
-      },
-    ],
-  },
-})
+const GATEWAY = decoded(gatewayForAll())
 
 const range = (count: number): readonly number[] => [...Array(count).keys()]
 

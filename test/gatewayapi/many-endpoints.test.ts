@@ -10,7 +10,7 @@ import { collectResources } from '../../src/resources/decode/resource-set.js'
 import type { EndpointSliceData } from '../../src/resources/kinds/endpoint-slice.js'
 import type { Resource, Resources } from '../../src/resources/kinds/resources.js'
 import { decoded } from '../support/decoded.js'
-import { httpRoute } from '../support/resources.js'
+import { gateway, httpRoute } from '../support/resources.js'
 import { OPTIONS } from '../support/translate-case.js'
 
 interface Slice {
@@ -29,15 +29,7 @@ const sliceDocument = (name: string, { ips, port }: Slice): object => ({
 })
 
 const AROUND = [
-  {
-    apiVersion: 'gateway.networking.k8s.io/v1',
-    kind: 'Gateway',
-    metadata: { name: 'gw' },
-    spec: {
-      gatewayClassName: 'gatehouse',
-      listeners: [{ name: 'http', port: 8080, protocol: 'HTTP' }],
-    },
-  },
+  gateway([8080]),
   {
     apiVersion: 'v1',
     kind: 'Service',

@@ -7,7 +7,7 @@ import type { Route } from '../../src/ir/route.js'
 import type { DecodedResource } from '../../src/resources/decode/decode.js'
 import { collectResources } from '../../src/resources/decode/resource-set.js'
 import { decoded } from '../support/decoded.js'
-import { API_GROUP, prefix } from '../support/resources.js'
+import { API_GROUP, gatewayForAll, prefix } from '../support/resources.js'
 import { OPTIONS } from '../support/translate-case.js'
 
 /** A tenth of the room of a namespace, of an object of 13 KB. */
@@ -15,22 +15,7 @@ const LARGE = 12_500
 const ROOM = 10
 
 const AROUND = [
-  {
-    apiVersion: 'gateway.networking.k8s.io/v1',
-    kind: 'Gateway',
-    metadata: { name: 'gw' },
-    spec: {
-      gatewayClassName: 'gatehouse',
-      listeners: [
-        {
-          name: 'http',
-          port: 8080,
-          protocol: 'HTTP',
-          allowedRoutes: { namespaces: { from: 'All' } },
-        },
-      ],
-    },
-  },
+  gatewayForAll(),
   ...['a', 'b'].map((namespace) => ({
     apiVersion: `${API_GROUP}/v1alpha1`,
     kind: 'ProxyBackend',

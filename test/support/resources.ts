@@ -56,6 +56,12 @@ export const httpRoute = (name: string, spec: object): Document => ({
   spec: { parentRefs: [{ name: 'gw' }], ...spec },
 })
 
+/** A Gateway with one listener for the routes of all namespaces. */
+export const gatewayForAll = (port = 8080): Document =>
+  gateway([
+    { name: 'http', port, protocol: 'HTTP', allowedRoutes: { namespaces: { from: 'All' } } },
+  ])
+
 export const prefix = (value: string): object => ({ path: { type: 'PathPrefix', value } })
 
 /** The specification's CORS filter, as written there. */
