@@ -48,6 +48,13 @@ const policy = (
   },
 })
 
+/** A policy that trusts the system's authorities. */
+const ofSystem = (number: number): Document => {
+  const { spec, ...rest } = policy(number)
+  const validation = { hostname: 'a.example', wellKnownCACertificates: 'System' }
+  return { ...rest, spec: { ...(spec as object), validation } } as Document
+}
+
 const backend = (number: number, namespace = 'default'): Document => ({
   apiVersion: `${API_GROUP}/v1alpha1`,
   kind: 'ProxyBackend',
@@ -86,6 +93,15 @@ test('the oldest policies have room, and those beyond it say why they have none'
   )
   expect(found.get('default/tls-39')).toBe(
     'caCertificateRefs: the authorities of the BackendTLSPolicies of namespace default, each counted for every port of its targets, have more than 33554432 characters together; older policies have precedence',
+  )
+})
+
+test('the authorities of the system count too, as each cluster of Envoy has its own copy', () => {
+  const all = [...Array(258).keys()].flatMap((at) => [backend(at), ofSystem(at)])
+  const found = refused(translate(all))
+  expect([...found.keys()].sort()).toEqual(['default/tls-256', 'default/tls-257'])
+  expect(found.get('default/tls-257')).toBe(
+    'wellKnownCACertificates: the authorities of the BackendTLSPolicies of namespace default, each counted for every port of its targets, have more than 33554432 characters together; older policies have precedence',
   )
 })
 

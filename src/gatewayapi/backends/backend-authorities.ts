@@ -35,12 +35,7 @@ export function translateAuthorities(
       message: 'exactly one of wellKnownCACertificates and caCertificateRefs is needed',
     })
   if (wellKnownCACertificates !== undefined)
-    return wellKnownCACertificates === 'System'
-      ? ok('System')
-      : err({
-          reason: 'Invalid',
-          message: `wellKnownCACertificates ${wellKnownCACertificates} is not known; expected System`,
-        })
+    return systemAuthorities(context, policy, wellKnownCACertificates)
   const bundles = bundlesOf(context, policy)
   const usable = bundles.flatMap((bundle) => (bundle.ok ? [bundle.value] : []))
   const bad = bundles.find((bundle) => !bundle.ok)
@@ -51,13 +46,29 @@ export function translateAuthorities(
   return problem === undefined ? ok({ pem: pem.value }) : unusable(problem)
 }
 
-const unusable = (why: string): Result<never, TlsPolicyProblem> =>
-  err({ reason: 'NoValidCACertificate', message: `caCertificateRefs: ${why}` })
+function systemAuthorities(
+  context: Context,
+  policy: TlsPolicy,
+  wellKnown: string,
+): Result<'System', TlsPolicyProblem> {
+  if (wellKnown !== 'System')
+    return err({
+      reason: 'Invalid',
+      message: `wellKnownCACertificates ${wellKnown} is not known; expected System`,
+    })
+  const problem = roomProblem(context, policy)
+  return problem === undefined ? ok('System') : unusable(problem, 'wellKnownCACertificates')
+}
+
+const unusable = (why: string, field = 'caCertificateRefs'): Result<never, TlsPolicyProblem> =>
+  err({ reason: 'NoValidCACertificate', message: `${field}: ${why}` })
 
 /** Characters of the authorities in PEM; each cluster of Envoy has a copy. */
 const MOST_CHARACTERS = 1024 * 1024
 /** Characters of all copies for the backends of a namespace: thousands of small policies may name one large ConfigMap. */
 const MOST_IN_NAMESPACE = 32 * 1024 * 1024
+/** Characters that a copy of the system's authorities counts as; they take 350 KB of each cluster in Envoy. */
+const SYSTEM_CHARACTERS = 128 * 1024
 /** Authorities up to this many characters always have room, so that a change among thousands of policies concerns few. */
 const SMALL = 16 * 1024
 
@@ -101,7 +112,10 @@ export const MANY_TLS_POLICIES: LongQuery = {
 
 const sizeOf = (context: Context, policy: TlsPolicy): number =>
   query(context, 'tls-size', policy, (own) =>
-    bundlesOf(own, policy).reduce((sum, bundle) => sum + (bundle.ok ? bundle.value.length : 0), 0),
+    bundlesOf(own, policy).reduce(
+      (sum, bundle) => sum + (bundle.ok ? bundle.value.length : 0),
+      policy.spec.validation.wellKnownCACertificates === 'System' ? SYSTEM_CHARACTERS : 0,
+    ),
   )
 
 /** Returns how many clusters the policy concerns at most. */
