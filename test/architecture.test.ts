@@ -53,7 +53,11 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'oauth/relay': ['oauth', 'ir', 'result'],
   http2: ['errors'],
   grpc: ['http2', 'pem', 'result', 'errors', 'logger', 'log-limit'],
-  remote: ['byte-collector', 'addresses', 'ir', 'ending', 'result', 'errors', 'logger', 'tracing'],
+  'remote/connect': ['addresses', 'ir', 'errors'],
+  remote: [
+    ...['remote/connect', 'byte-collector', 'ir', 'ending', 'result', 'errors', 'logger'],
+    'tracing',
+  ],
 
   'llm/text': ['json', 'ir', 'own-text', 'turns', 'utf8'],
   'mcp/texts': ['mcp', 'llm/text', 'json', 'own-text', 'turns', 'result'],
@@ -155,8 +159,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   'extproc/webhook': [
     'extproc/stream',
-    'incremental',
-    ...['mcp', 'llm/text', 'json', 'own-text', 'ir', 'cel', 'remote', 'ending', 'turns', ...BASE],
+    ...['remote', 'remote/connect', 'incremental'],
+    ...['mcp', 'llm/text', 'json', 'own-text', 'ir', 'cel', 'ending', 'turns', ...BASE],
   ],
   'extproc/streamed': [
     ...['extproc/webhook', 'extproc/stream', 'extproc/encodings'],
@@ -207,8 +211,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'app/memory': ['extproc/stream', 'admin', 'settings'],
   'app/exports': ['telemetry', 'admin', 'settings', ...BASE],
   'app/outbound': [
-    ...['gatewayapi/world', 'admin', 'settings', 'remote', 'addresses', 'incremental', 'ir'],
-    ...['logger', 'tracing'],
+    ...['gatewayapi/world', 'admin', 'settings', 'remote', 'remote/connect', 'addresses'],
+    ...['incremental', 'ir', 'logger', 'tracing'],
   ],
   'app/servers': [
     ...['workers', 'admin', 'settings', 'snapshot', 'xds/server', 'extauthz', 'extproc'],

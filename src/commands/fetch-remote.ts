@@ -3,10 +3,10 @@
 import { systemCaFile } from '../app/outbound/system-ca-file.js'
 import { callRules, tenancyOf } from '../app/outbound/tenancy.js'
 import type { RemoteDocument, RemoteState, WantedDocument } from '../ir/remote-target.js'
+import { createTlsLanes } from '../remote/connect/tls-lanes.js'
 import { fetchDocument } from '../remote/fetch-document.js'
 import { createCallRemote, systemLookup } from '../remote/http-call.js'
 import { createLimit } from '../remote/limit.js'
-import { systemAuthorities } from '../remote/system-authorities.js'
 import type { Settings } from '../settings.js'
 
 const CONCURRENT = 32
@@ -20,7 +20,7 @@ export async function fetchRemote(
   const limit = createLimit(CONCURRENT)
   const callRemote = createCallRemote({
     lookup: systemLookup,
-    systemAuthorities: systemAuthorities(systemCaFile(settings.environment)),
+    connectTls: createTlsLanes({ caFile: systemCaFile(settings.environment) }).usual,
     addresses: callRules(tenancyOf(settings), settings.allowAddress, () => []),
   })
   const fetched = await Promise.all(

@@ -1,6 +1,6 @@
 // Ends a call at its timeout or by its caller's signal, and records which of them came first.
 
-import { RemoteError, type RemoteFailure } from './remote-failure.js'
+import { RemoteError, type RemoteFailure } from './connect/remote-failure.js'
 
 /** The end of a call at the latest. */
 export interface Deadline {

@@ -1,11 +1,12 @@
 // Sends one request over an open connection (HTTP/1.1) and reads the answer, whose size is limited as it arrives.
 
 import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { promisify } from 'node:util'
 import * as zlib from 'node:zlib'
 import { Client, type Dispatcher } from 'undici'
 import { ByteCollector, joined } from '../byte-collector.js'
-import { codeOf, RemoteError } from './remote-failure.js'
+import { codeOf, RemoteError } from './connect/remote-failure.js'
 
 /** A request, and the limit of its answer. */
 export interface Exchange {
@@ -26,7 +27,7 @@ export interface Answer {
 }
 
 /** Sends the request and always closes the socket. Rejects with RemoteError: redirect, too-large, encoding, broken. */
-export async function exchange(socket: Socket, request: Exchange): Promise<Answer> {
+export async function exchange(socket: Duplex, request: Exchange): Promise<Answer> {
   const client = clientOver(socket, request.url)
   try {
     const answer = await client.request({
@@ -49,12 +50,12 @@ export async function exchange(socket: Socket, request: Exchange): Promise<Answe
 }
 
 /** Returns a client that uses the given socket and has no timeouts, because the caller sets the deadline. */
-const clientOver = (socket: Socket, url: URL): Client =>
+const clientOver = (socket: Duplex, url: URL): Client =>
   new Client(`http://${url.host}`, {
     headersTimeout: 0,
     bodyTimeout: 0,
-    // A synchronous callback would be lost, because the client is still busy when it asks.
-    connect: (_options, callback) => queueMicrotask(() => callback(null, socket)),
+    // A synchronous callback would be lost, because the client is still busy when it asks. It uses only what streams have.
+    connect: (_options, callback) => queueMicrotask(() => callback(null, socket as Socket)),
   })
 
 /** Reads the whole answer. Rejects with RemoteError (redirect, too-large, encoding) or an error of undici. */

@@ -3,9 +3,9 @@
 import { isJsonObject, isJsonWithin, type JsonObject, parseJson } from '../ir/json.js'
 import type { RemoteTarget, WantedDocument } from '../ir/remote-target.js'
 import { err, ok, type Result } from '../result.js'
+import { describeFailure } from './connect/remote-failure.js'
 import type { CallRemote } from './http-call.js'
 import { maxAgeOf } from './refresh-times.js'
-import { describeFailure } from './remote-failure.js'
 
 const MAX_LEVELS = 32
 /** Maximum JSON values in a document. The largest key sets have some thousands. */

@@ -1,15 +1,14 @@
 // Calls remote targets by HTTP: bounded in time and bytes, no redirects, allowed addresses only (decisions 2 and 30).
 
 import { lookup as lookupName } from 'node:dns/promises'
-import type { SecureContext } from 'node:tls'
 import type { RemoteTarget } from '../ir/remote-target.js'
 import { err, ok, type Result } from '../result.js'
-import { connectTarget } from './connect.js'
+import { type Connecting, connectTarget } from './connect/connect.js'
+import { codeOf, RemoteError, type RemoteFailure } from './connect/remote-failure.js'
+import type { Lookup } from './connect/resolve.js'
+import { sharedLookup } from './connect/shared-lookup.js'
 import { startDeadline, withDeadline } from './deadline.js'
 import { type Answer, exchange } from './exchange.js'
-import { codeOf, RemoteError, type RemoteFailure } from './remote-failure.js'
-import type { Lookup, Resolving } from './resolve.js'
-import { sharedLookup } from './shared-lookup.js'
 
 /** A request to a remote target. */
 export interface RemoteRequest {
@@ -37,18 +36,12 @@ export type CallRemote = (
 const TIMEOUT_MS = 5_000
 const MAX_BYTES = 1024 * 1024
 
-/** What calls are made with. */
-export interface CallRemoteDeps extends Resolving {
-  /** The authorities for wellKnownCACertificates: System. */
-  readonly systemAuthorities: () => SecureContext
-}
-
 /** The operating system's resolver. */
 export const systemLookup: Lookup = sharedLookup((host) => lookupName(host, { all: true }))
 
 /** Creates a function that calls remote targets. */
 export const createCallRemote =
-  (deps: CallRemoteDeps): CallRemote =>
+  (deps: Connecting): CallRemote =>
   async (target, request) => {
     const url = httpUrl(target.url)
     if (url === undefined) return err({ type: 'invalid-url' })

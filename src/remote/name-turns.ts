@@ -2,9 +2,9 @@
 // runs few lookups at once, and one that is no longer awaited still occupies its place.
 
 import type { LookupAddress } from 'node:dns'
+import { codeOf } from './connect/remote-failure.js'
+import type { Lookup } from './connect/resolve.js'
 import { createLimit } from './limit.js'
-import { codeOf } from './remote-failure.js'
-import type { Lookup } from './resolve.js'
 
 /** What lookups are made with. */
 export interface NameTurnsDeps {

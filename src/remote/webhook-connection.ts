@@ -1,7 +1,7 @@
 // One kept connection to a webhook (HTTP/1.1): sends one request at a time and reads its answer. Written by hand, because
 // a general client took a fifth of the time that a guarded chat needs (decision 22b).
 
-import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { GatehouseError } from '../errors.js'
 import type { AnswerHead } from './answer-head.js'
 import { AnswerReader, BadAnswer } from './answer-reader.js'
@@ -83,7 +83,7 @@ export class WebhookConnection {
   private readOfTurn = 0
 
   constructor(
-    private readonly socket: Socket,
+    private readonly socket: Duplex,
     private readonly events: ConnectionEvents,
   ) {
     socket.on('data', (bytes: Buffer) => this.onBytes(bytes))

@@ -2,9 +2,8 @@
 // (decisions 22 and 30).
 
 import type { RemoteTarget } from '../ir/remote-target.js'
-import { connectTarget } from './connect.js'
-import type { CallRemoteDeps } from './http-call.js'
-import { RemoteError } from './remote-failure.js'
+import { type Connecting, connectTarget } from './connect/connect.js'
+import { RemoteError } from './connect/remote-failure.js'
 import { CONNECTION_MS } from './webhook-call.js'
 import {
   type CallDispatcher,
@@ -43,7 +42,7 @@ export class WebhookPool implements CallDispatcher {
   /** signal: aborts connection attempts. */
   constructor(
     private readonly limits: ConnectionLimits,
-    private readonly deps: CallRemoteDeps,
+    private readonly deps: Connecting,
     private readonly signal: AbortSignal,
   ) {
     const { keepAliveSeconds } = limits

@@ -1,7 +1,7 @@
 // Calls guardrail webhooks over kept connections: one pool per backend and limits, bounded in number, time and
 // bytes, without redirects, to allowed addresses only (decisions 21, 22 and 30).
 
-import type { CallRemoteDeps } from './http-call.js'
+import type { Connecting } from './connect/connect.js'
 import { type CallResult, type PooledCall, WebhookCall } from './webhook-call.js'
 import { createLine, type WebhookLine } from './webhook-line.js'
 import { type OpenConnections, WebhookTargets } from './webhook-targets.js'
@@ -29,7 +29,7 @@ interface OpenPool {
 
 /** Creates the pools. lines: the queues, if several processes share the limits. */
 export function createWebhookPools(
-  deps: CallRemoteDeps,
+  deps: Connecting,
   lines: WebhookLines = OWN_LINES,
 ): WebhookPools {
   const pools = new Map<string, OpenPool>()

@@ -5,7 +5,7 @@
 import { setMaxListeners } from 'node:events'
 import { isDeepStrictEqual } from 'node:util'
 import type { RemoteTarget } from '../ir/remote-target.js'
-import type { CallRemoteDeps } from './http-call.js'
+import type { Connecting } from './connect/connect.js'
 import type { PooledCall } from './webhook-call.js'
 import { WebhookPool } from './webhook-connections.js'
 
@@ -35,7 +35,7 @@ export class WebhookTargets implements OpenConnections {
   /** max: connections to all targets together; 0: no limit. */
   constructor(
     private readonly max: number,
-    private readonly deps: CallRemoteDeps,
+    private readonly deps: Connecting,
   ) {}
 
   /** Notes where a new call goes, so that those which wait follow it. */

@@ -3,7 +3,7 @@
 
 import type { Socket } from 'node:net'
 import { expect, test } from 'vitest'
-import type { Lookup } from '../../src/remote/resolve.js'
+import type { Lookup } from '../../src/remote/connect/resolve.js'
 import type { CallResult, PooledCall } from '../../src/remote/webhook-call.js'
 import { plainPools } from '../extproc/support/guards.js'
 import { at, closeAfterEach, closing, serveRaw } from './support/servers.js'

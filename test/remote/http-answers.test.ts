@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
+import { describeFailure } from '../../src/remote/connect/remote-failure.js'
 import { exchange } from '../../src/remote/exchange.js'
-import { describeFailure } from '../../src/remote/remote-failure.js'
 import {
   at,
   callerWith,

@@ -7,8 +7,8 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { createAddressRules } from '../../src/addresses/address-rules.js'
 import type { UpstreamTls } from '../../src/ir/destination.js'
 import { createCallRemote, systemLookup } from '../../src/remote/http-call.js'
-import { systemAuthorities } from '../../src/remote/system-authorities.js'
 import { type KeyPair, selfSigned } from '../support/certificates.js'
+import { connectTls } from '../support/tls.js'
 import { at, callerWith, closeAfterEach, failureOf, get, serve } from './support/servers.js'
 
 closeAfterEach()
@@ -50,7 +50,7 @@ describe('where calls may go (decision 30)', () => {
     const inCluster = (exceptions: typeof allowed) =>
       createCallRemote({
         lookup: () => Promise.resolve([{ address: '127.0.0.1', family: 4 }]),
-        systemAuthorities: systemAuthorities('/nonexistent'),
+        connectTls,
         addresses: createAddressRules({ scope: 'host', own: new Set(), allowed: exceptions }),
       })
     for (const target of [at(port), named(port)]) {

@@ -1,9 +1,10 @@
 // Which lookups the system's resolver gets while its answers are slow.
 
 import { expect, test } from 'vitest'
+import type { Lookup } from '../../src/remote/connect/resolve.js'
+import { sharedLookup } from '../../src/remote/connect/shared-lookup.js'
 import { createCallRemote } from '../../src/remote/http-call.js'
-import type { Lookup } from '../../src/remote/resolve.js'
-import { sharedLookup } from '../../src/remote/shared-lookup.js'
+import { connectTls } from '../support/tls.js'
 
 const ADDRESS = [{ address: '127.0.0.1', family: 4 }]
 
@@ -40,10 +41,7 @@ test('so is one that fails, and the next call asks again', async () => {
 
 test('calls that time out leave one question behind, not one each', async () => {
   const { asked, lookup } = hanging()
-  const unused = () => {
-    throw new Error('no TLS here')
-  }
-  const call = createCallRemote({ lookup, systemAuthorities: unused })
+  const call = createCallRemote({ lookup, connectTls })
   const endpoints = { type: 'name', host: 'idp.example', port: 80 } as const
   for (let calls = 0; calls < 3; calls++)
     expect(

@@ -1,6 +1,5 @@
 // A connection to a webhook: what is written for a call, and how much of an answer is read at a time.
 
-import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
 import { expect, test } from 'vitest'
 import {
@@ -38,7 +37,7 @@ function connected() {
     onEnd: () => (seen.ended += 1),
     onError: (error) => seen.errors.push(error),
   }
-  const connection = new WebhookConnection(socket as unknown as Socket, {
+  const connection = new WebhookConnection(socket, {
     idle: () => (seen.idle += 1),
     closed: () => undefined,
   })

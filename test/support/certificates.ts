@@ -13,8 +13,16 @@ export interface KeyPair {
   readonly key: string
 }
 
+const ECDSA = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
+const RSA = ['-newkey', 'rsa:2048', '-nodes']
+
 /** @param names DNS names, IP addresses and URIs, all used as subject alternative names. */
-export function selfSigned(...names: readonly string[]): KeyPair {
+export const selfSigned = (...names: readonly string[]): KeyPair => signed(ECDSA, names)
+
+/** Like selfSigned(), with a key of RSA. */
+export const selfSignedRsa = (...names: readonly string[]): KeyPair => signed(RSA, names)
+
+function signed(keyKind: readonly string[], names: readonly string[]): KeyPair {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-certificate-'))
   const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
   const subject = [
@@ -25,7 +33,6 @@ export function selfSigned(...names: readonly string[]): KeyPair {
     '-addext',
     `subjectAltName=${names.map(san).join(',')}`,
   ]
-  const keyKind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
   try {
     execFileSync(
       'openssl',

@@ -3,10 +3,10 @@
 import type { Metrics } from '../../admin/metrics.js'
 import type { RemoteState } from '../../ir/remote-target.js'
 import type { Logger } from '../../logger.js'
+import { createTlsLanes } from '../../remote/connect/tls-lanes.js'
 import { createCallRemote, systemLookup } from '../../remote/http-call.js'
 import { createNameStore } from '../../remote/name-store.js'
 import { createRemoteStore, type RemoteStore } from '../../remote/remote-store.js'
-import { systemAuthorities } from '../../remote/system-authorities.js'
 import { tracedCall } from '../../remote/traced-call.js'
 import { createWebhookPools, type WebhookLines } from '../../remote/webhook-pools.js'
 import type { Environment, Settings } from '../../settings.js'
@@ -42,9 +42,10 @@ export interface CallsDeps extends Pick<OutboundDeps, 'caFile' | 'ownAddresses'>
 /** Creates the calls that a request may need: to identity providers and to webhooks. */
 export function createCalls(settings: Settings, { caFile, ownAddresses, lines }: CallsDeps) {
   const tenancy = tenancyOf(settings)
+  const lanes = createTlsLanes({ caFile })
   const calls = {
     lookup: systemLookup,
-    systemAuthorities: systemAuthorities(caFile),
+    connectTls: lanes.usual,
     addresses: callRules(tenancy, settings.allowAddress, ownAddresses),
   }
   return {
@@ -52,16 +53,18 @@ export function createCalls(settings: Settings, { caFile, ownAddresses, lines }:
     callRemote: createCallRemote(calls),
     callPublic: createCallRemote({
       ...calls,
+      connectTls: lanes.strangers,
       addresses: publicRules(tenancy, settings.allowClientMetadataAddress, ownAddresses),
     }),
     pools: createWebhookPools(calls, lines),
+    closeTls: () => lanes.close(),
   }
 }
 
 /** Creates the parts. */
 export function createOutbound(settings: Settings, deps: OutboundDeps) {
   const { logger, metrics, now, startTimer, onChange } = deps
-  const { tenancy, callRemote, callPublic, pools } = createCalls(settings, deps)
+  const { tenancy, callRemote, callPublic, pools, closeTls } = createCalls(settings, deps)
   const remote: RemoteStore = createRemoteStore({
     callRemote: tracedCall(deps.tracer, callRemote),
     now,
@@ -91,6 +94,7 @@ export function createOutbound(settings: Settings, deps: OutboundDeps) {
     async close(): Promise<void> {
       names?.close()
       await Promise.all([remote.close(), pools.close()])
+      closeTls()
     },
   }
 }

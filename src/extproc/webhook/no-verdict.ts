@@ -1,6 +1,6 @@
 // Why a call of a webhook brought no verdict: a class for metrics, and a sentence for the log.
 
-import { describeFailure, type RemoteFailure } from '../../remote/remote-failure.js'
+import { describeFailure, type RemoteFailure } from '../../remote/connect/remote-failure.js'
 import { err, type Result } from '../../result.js'
 
 /** `status`: it did not answer 2xx. `invalid`: its answer is not a verdict. The others: there was no answer. */

@@ -1,23 +1,23 @@
 // Builds guards and webhooks in the form of the model, and the dependencies with which the service calls webhooks.
 
-import { createSecureContext } from 'node:tls'
 import { CostlyExpressions } from '../../../src/cel/costly-expressions.js'
 import { createHeldBytes } from '../../../src/extproc/stream/held-bytes.js'
 import type { GuardDeps } from '../../../src/extproc/webhook/ask-webhooks.js'
 import type { VerdictLabels } from '../../../src/extproc/webhook/guard-metrics.js'
 import type { GuardEntry, Webhook } from '../../../src/ir/proc-entry.js'
 import type { Usage } from '../../../src/llm/text/usage.js'
+import type { Lookup } from '../../../src/remote/connect/resolve.js'
 import { systemLookup } from '../../../src/remote/http-call.js'
-import type { Lookup } from '../../../src/remote/resolve.js'
 import {
   createWebhookPools,
   type WebhookLines,
   type WebhookPools,
 } from '../../../src/remote/webhook-pools.js'
+import { connectTls } from '../../support/tls.js'
 
-/** Creates pools for addresses without TLS. */
+/** Creates pools. */
 export const plainPools = (lookup: Lookup = systemLookup, lines?: WebhookLines): WebhookPools =>
-  createWebhookPools({ lookup, systemAuthorities: () => createSecureContext() }, lines)
+  createWebhookPools({ lookup, connectTls }, lines)
 
 export type CountedVerdict = VerdictLabels
 

@@ -5,15 +5,15 @@ import type { RequestListener } from 'node:http'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { afterEach } from 'vitest'
 import type { RemoteTarget } from '../../../src/ir/remote-target.js'
+import type { Lookup } from '../../../src/remote/connect/resolve.js'
 import {
   type CallRemote,
   createCallRemote,
   type RemoteRequest,
   systemLookup,
 } from '../../../src/remote/http-call.js'
-import type { Lookup } from '../../../src/remote/resolve.js'
-import { systemAuthorities } from '../../../src/remote/system-authorities.js'
 import { type HttpServerOptions, startHttpServer } from '../../support/http-server.js'
+import { connectTls, tlsLanes } from '../../support/tls.js'
 
 /** Functions that close what a test has opened; closing.pop() closes the last one early. */
 export const closing: (() => Promise<unknown>)[] = []
@@ -56,8 +56,11 @@ export const at = (port: number, more: Partial<RemoteTarget> = {}): RemoteTarget
 })
 
 /** systemBundle: the file that stands for the system's authorities. */
-export const callerWith = (lookup: Lookup, systemBundle = '/nonexistent'): CallRemote =>
-  createCallRemote({ lookup, systemAuthorities: systemAuthorities(systemBundle) })
+export const callerWith = (lookup: Lookup, systemBundle?: string): CallRemote =>
+  createCallRemote({
+    lookup,
+    connectTls: systemBundle === undefined ? connectTls : tlsLanes(systemBundle).usual,
+  })
 
 export const callRemote = callerWith(systemLookup)
 

@@ -2,8 +2,8 @@
 
 import type { JsonObject } from '../../../src/ir/json.js'
 import type { RemoteState, RemoteTarget, WantedDocument } from '../../../src/ir/remote-target.js'
+import type { RemoteFailure } from '../../../src/remote/connect/remote-failure.js'
 import type { CallRemote, RemoteAnswer } from '../../../src/remote/http-call.js'
-import type { RemoteFailure } from '../../../src/remote/remote-failure.js'
 import {
   createRemoteStore,
   type RemoteStore,

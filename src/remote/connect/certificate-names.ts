@@ -1,8 +1,8 @@
 // Checks the names in a peer's certificate against a BackendTLSPolicy: its hostname, or any of the subjectAltNames.
 
 import { checkServerIdentity, type PeerCertificate } from 'node:tls'
-import { GatehouseError } from '../errors.js'
-import type { UpstreamTls } from '../ir/destination.js'
+import { GatehouseError } from '../../errors.js'
+import type { UpstreamTls } from '../../ir/destination.js'
 
 /** Returns undefined if the certificate matches, otherwise an error for tls.connect. */
 export function checkCertificateNames(

@@ -1,9 +1,9 @@
 // Resolves the endpoints of a target to allowed IP addresses (decision 30), pinned for one call.
 
 import type { LookupAddress } from 'node:dns'
-import { type AddressRules, createAddressRules } from '../addresses/address-rules.js'
-import { GatehouseError } from '../errors.js'
-import type { Address, Endpoints } from '../ir/destination.js'
+import { type AddressRules, createAddressRules } from '../../addresses/address-rules.js'
+import { GatehouseError } from '../../errors.js'
+import type { Address, Endpoints } from '../../ir/destination.js'
 import { codeOf, RemoteError } from './remote-failure.js'
 
 /** Resolves a name, like dns.promises.lookup with {all: true}. */

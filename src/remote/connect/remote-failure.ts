@@ -1,6 +1,6 @@
 // All failures of Gatehouse's own calls, and their messages, which never contain any part of an answer.
 
-import { GatehouseError } from '../errors.js'
+import { GatehouseError } from '../../errors.js'
 
 /** Connection codes are Node's (ECONNREFUSED, ENOTFOUND, …). */
 export type RemoteFailure =
