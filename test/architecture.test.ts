@@ -140,18 +140,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'extproc/stream': ['ir', 'cel', 'oauth', 'grpc', 'ending', 'errors', 'request-id', 'turns'],
   'extproc/relay': ['extproc/stream', 'oauth/relay', 'oauth', 'ir', 'remote', 'result'],
   'extproc/well-known': [
-    ...[
-      'extproc/relay',
-      'extproc/stream',
-      'oauth/relay',
-      'oauth',
-      'addresses',
-      'ir',
-      'grpc',
-      'remote',
-      'ending',
-      'decision-log',
-    ],
+    ...['extproc/relay', 'extproc/stream', 'oauth/relay', 'oauth', 'addresses'],
+    ...['ir', 'grpc', 'remote', 'ending', 'decision-log'],
   ],
   'extproc/lists': [
     ...['extproc/stream', 'rules', 'mcp', 'json', 'cel', 'ir'],

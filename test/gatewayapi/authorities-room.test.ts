@@ -49,10 +49,10 @@ const policy = (
 })
 
 /** A policy that trusts the system's authorities. */
-const ofSystem = (number: number): Document => {
+function ofSystem(number: number): Document {
   const { spec, ...rest } = policy(number)
   const validation = { hostname: 'a.example', wellKnownCACertificates: 'System' }
-  return { ...rest, spec: { ...(spec as object), validation } } as Document
+  return { ...rest, spec: { ...spec, validation } }
 }
 
 const backend = (number: number, namespace = 'default'): Document => ({

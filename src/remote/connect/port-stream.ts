@@ -25,6 +25,16 @@ export class PortStream extends Duplex {
   #untold = 0
   #whenRead: (() => void) | undefined
   #hasEnd = false
+  /**
+   * What was written in this turn, which leaves as one message: a peer may send single bytes, and the reader must see in one
+   * turn what came in one.
+   */
+  #pending: Uint8Array[] = []
+  readonly #flush = (): void => {
+    const bytes = joined(this.#pending)
+    this.#pending = []
+    if (bytes.length > 0) this.#port.postMessage(bytes, [bytes.buffer])
+  }
 
   constructor(port: MessagePort) {
     super({ allowHalfOpen: false })
@@ -34,17 +44,15 @@ export class PortStream extends Duplex {
   }
 
   override _write(chunk: Uint8Array, _encoding: string, callback: () => void): void {
-    this.#send([chunk], callback)
-  }
-
-  override _writev(chunks: readonly { readonly chunk: Uint8Array }[], callback: () => void): void {
-    this.#send(
-      chunks.map(({ chunk }) => chunk),
-      callback,
-    )
+    if (this.#pending.length === 0) setImmediate(this.#flush)
+    this.#pending.push(chunk)
+    this.#unread += chunk.length
+    if (this.#unread < MOST_UNREAD) callback()
+    else this.#whenRead = callback
   }
 
   override _final(callback: () => void): void {
+    this.#flush()
     this.#post('end')
     callback()
   }
@@ -57,25 +65,11 @@ export class PortStream extends Duplex {
 
   override _destroy(error: Error | null, callback: (error: Error | null) => void): void {
     // A write that never ends would keep those behind it from failing.
-    this.#whenRead?.()
+    this.#goOn()
+    this.#flush()
     if (error !== null) this.#post({ code: codeIn(error) })
     this.#port.close()
     callback(error)
-  }
-
-  /** What is written until the next turn leaves as one message: a peer may send single bytes. */
-  #send(chunks: readonly Uint8Array[], callback: () => void): void {
-    const bytes = new Uint8Array(chunks.reduce((sum, { length }) => sum + length, 0))
-    let at = 0
-    for (const chunk of chunks) {
-      bytes.set(chunk, at)
-      at += chunk.length
-    }
-    this.#unread += bytes.length
-    this.#port.postMessage(bytes, [bytes.buffer])
-    const goOn = (): void => void setImmediate(callback)
-    if (this.#unread < MOST_UNREAD) goOn()
-    else this.#whenRead = goOn
   }
 
   #post(message: PortMessage): void {
@@ -92,9 +86,14 @@ export class PortStream extends Duplex {
 
   #onRead(length: number): void {
     this.#unread -= length
-    if (this.#unread >= MOST_UNREAD) return
-    this.#whenRead?.()
+    if (this.#unread < MOST_UNREAD) this.#goOn()
+  }
+
+  /** The next write may have to wait again. */
+  #goOn(): void {
+    const go = this.#whenRead
     this.#whenRead = undefined
+    go?.()
   }
 
   #onBytes(bytes: Uint8Array<ArrayBuffer>): void {
@@ -111,6 +110,17 @@ export class PortStream extends Duplex {
   #onClose(): void {
     if (!this.#hasEnd) this.destroy(new PortError('ECONNRESET'))
   }
+}
+
+/** Copies, as the memory of a message moves to the other thread. */
+function joined(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(chunks.reduce((sum, { length }) => sum + length, 0))
+  let at = 0
+  for (const chunk of chunks) {
+    bytes.set(chunk, at)
+    at += chunk.length
+  }
+  return bytes
 }
 
 function codeIn(error: Error): string {

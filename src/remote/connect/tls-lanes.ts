@@ -55,16 +55,16 @@ class SlowPeers {
   readonly #until = new Map<string, number>()
 
   add(peer: SlowPeerNote): void {
-    this.#until.delete(keyOf(peer))
+    this.#until.delete(peerOf(peer))
     const [oldest] = this.#until.keys()
     if (this.#until.size >= MOST_SLOW && oldest !== undefined) this.#until.delete(oldest)
-    this.#until.set(keyOf(peer), performance.now() + SLOW_FOR_MS)
+    this.#until.set(peerOf(peer), performance.now() + SLOW_FOR_MS)
   }
 
   has(peer: SlowPeerNote): boolean {
-    return (this.#until.get(keyOf(peer)) ?? 0) > performance.now()
+    return (this.#until.get(peerOf(peer)) ?? 0) > performance.now()
   }
 }
 
-const keyOf = ({ address: { ip, port }, hostname }: SlowPeerNote): string =>
+const peerOf = ({ address: { ip, port }, hostname }: SlowPeerNote): string =>
   `${hostname} ${ip} ${String(port)}`
