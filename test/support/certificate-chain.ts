@@ -26,7 +26,8 @@ export function certificateChain(name: string, length: number): Chain {
 function der(tag: number, ...parts: readonly Uint8Array[]): Buffer {
   const content = Buffer.concat(parts)
   const { length } = content
-  const size = length < 0x80 ? [length] : [0x82, length >> 8, length & 0xff]
+  const long = length < 0x100 ? [0x81, length] : [0x82, length >> 8, length & 0xff]
+  const size = length < 0x80 ? [length] : long
   return Buffer.concat([Buffer.from([tag, ...size]), content])
 }
 
@@ -70,5 +71,5 @@ function certificate(given: {
   )
   const signature = der(0x03, Buffer.of(0), sign('sha256', content, privateKey))
   const body = der(SEQUENCE, content, ALGORITHM, signature).toString('base64')
-  return `-----BEGIN CERTIFICATE-----\n${body.replace(/.{64}/g, '$&\n')}\n-----END CERTIFICATE-----\n`
+  return `-----BEGIN CERTIFICATE-----\n${body.replace(/.{64}(?=.)/g, '$&\n')}\n-----END CERTIFICATE-----\n`
 }

@@ -23,7 +23,9 @@ export class PortStream extends Duplex {
   readonly #port: MessagePort
   #unread = 0
   #untold = 0
-  #whenRead: (() => void) | undefined
+  /** What waits for the reader, possibly nothing. */
+  #rest: Uint8Array | undefined
+  #whenWritten: (() => void) | undefined
   #hasEnd = false
   /**
    * What was written in this turn, which leaves as one message: a peer may send single bytes, and the reader must see in one
@@ -44,11 +46,8 @@ export class PortStream extends Duplex {
   }
 
   override _write(chunk: Uint8Array, _encoding: string, callback: () => void): void {
-    if (this.#pending.length === 0) setImmediate(this.#flush)
-    this.#pending.push(chunk)
-    this.#unread += chunk.length
-    if (this.#unread < MOST_UNREAD) callback()
-    else this.#whenRead = callback
+    this.#whenWritten = callback
+    this.#offer(chunk)
   }
 
   override _final(callback: () => void): void {
@@ -64,12 +63,35 @@ export class PortStream extends Duplex {
   }
 
   override _destroy(error: Error | null, callback: (error: Error | null) => void): void {
+    this.#rest = undefined
     // A write that never ends would keep those behind it from failing.
-    this.#goOn()
+    this.#written()
     this.#flush()
     if (error !== null) this.#post({ code: codeIn(error) })
     this.#port.close()
     callback(error)
+  }
+
+  /** Sends what there is room for. */
+  #offer(bytes: Uint8Array): void {
+    const room = Math.max(0, MOST_UNREAD - this.#unread)
+    this.#send(bytes.subarray(0, room))
+    if (bytes.length < room) this.#written()
+    else this.#rest = bytes.subarray(room)
+  }
+
+  /** The next write may come before the callback returns. */
+  #written(): void {
+    const callback = this.#whenWritten
+    this.#whenWritten = undefined
+    callback?.()
+  }
+
+  #send(bytes: Uint8Array): void {
+    if (bytes.length === 0) return
+    if (this.#pending.length === 0) setImmediate(this.#flush)
+    this.#pending.push(bytes)
+    this.#unread += bytes.length
   }
 
   #post(message: PortMessage): void {
@@ -86,14 +108,9 @@ export class PortStream extends Duplex {
 
   #onRead(length: number): void {
     this.#unread -= length
-    if (this.#unread < MOST_UNREAD) this.#goOn()
-  }
-
-  /** The next write may have to wait again. */
-  #goOn(): void {
-    const go = this.#whenRead
-    this.#whenRead = undefined
-    go?.()
+    const rest = this.#rest
+    this.#rest = undefined
+    if (rest !== undefined) this.#offer(rest)
   }
 
   #onBytes(bytes: Uint8Array<ArrayBuffer>): void {

@@ -75,6 +75,16 @@ test('a reader that stops holds the writer back, and goes on where it stopped', 
   expect(read).toBe(sent)
 })
 
+test('of a long piece no more waits for a reader than of short ones', async () => {
+  const { one, other } = pair()
+  one.write(Buffer.alloc(3_000_000))
+  for (let turns = 0; turns < 1_000; turns++) await nextTurn()
+  expect(other.readableLength).toBeLessThanOrEqual(MOST_UNREAD)
+  let read = 0
+  other.on('data', ({ length }: Buffer) => (read += length))
+  while (read < 3_000_000) await nextTurn()
+})
+
 test('single bytes that are written at once arrive together', async () => {
   const { one, other } = pair()
   let messages = 0
