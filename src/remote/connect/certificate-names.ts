@@ -4,11 +4,19 @@ import { checkServerIdentity, type PeerCertificate } from 'node:tls'
 import { GatehouseError } from '../../errors.js'
 import type { UpstreamTls } from '../../ir/destination.js'
 
-/** Returns undefined if the certificate matches, otherwise an error for tls.connect. */
+/** Returns undefined if the certificate matches, otherwise an error for tls.connect. Does not throw. */
 export function checkCertificateNames(
   tls: UpstreamTls,
   certificate: PeerCertificate,
 ): Error | undefined {
+  try {
+    return checkNames(tls, certificate)
+  } catch {
+    return new CertificateNameError()
+  }
+}
+
+function checkNames(tls: UpstreamTls, certificate: PeerCertificate): Error | undefined {
   if (tls.subjectAltNames.length === 0) return checkServerIdentity(tls.hostname, certificate)
   const uris = certificateUris(certificate.subjectaltname ?? '')
   const fits = tls.subjectAltNames.some(({ type, value }) =>
