@@ -99,12 +99,17 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
       return child.exitCode
     },
   }
-  await eventually(async () => {
-    if (child.exitCode !== null) throw new Error(`it ended: ${log}`)
-    const { status, text } = await readiness()
-    if (status !== 200 && options.unready !== true) throw new Error(text)
-  }, options.patienceMs ?? 30_000)
-  return replica
+  try {
+    await eventually(async () => {
+      if (child.exitCode !== null) throw new Error(`it ended: ${log}`)
+      const { status, text } = await readiness()
+      if (status !== 200 && options.unready !== true) throw new Error(text)
+    }, options.patienceMs ?? 30_000)
+    return replica
+  } catch (error) {
+    await replica.stop('SIGKILL')
+    throw error
+  }
 }
 
 /** Wraps a command in a separate mount namespace with its own /etc/hosts. The program replaces the wrapper process. */
