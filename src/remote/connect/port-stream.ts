@@ -3,6 +3,7 @@
 import { Duplex } from 'node:stream'
 import type { MessagePort } from 'node:worker_threads'
 import { GatehouseError } from '../../errors.js'
+import { codeOf } from './remote-failure.js'
 
 /** Bytes, the number of bytes that were read, the end of all bytes, or the code of the error that ended the stream. */
 type PortMessage = Uint8Array<ArrayBuffer> | number | 'end' | { readonly code: string }
@@ -67,7 +68,7 @@ export class PortStream extends Duplex {
     // A write that never ends would keep those behind it from failing.
     this.#written()
     this.#flush()
-    if (error !== null) this.#post({ code: codeIn(error) })
+    if (error !== null) this.#post({ code: codeOf(error) })
     this.#port.close()
     callback(error)
   }
@@ -138,9 +139,4 @@ function joined(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
     at += chunk.length
   }
   return bytes
-}
-
-function codeIn(error: Error): string {
-  const { code } = error as { readonly code?: unknown }
-  return typeof code === 'string' ? code : 'ECONNRESET'
 }

@@ -9,13 +9,13 @@ export class TimedSocket extends Duplex {
   /** Called with the milliseconds that the reader took for the bytes of one read. */
   onRead: (ms: number) => void = () => undefined
 
-  constructor(socket: Socket, now: () => number) {
+  constructor(socket: Socket) {
     super()
     this.#socket = socket
     socket.on('data', (bytes) => {
-      const begun = now()
+      const begun = performance.now()
       if (!this.push(bytes)) socket.pause()
-      this.onRead(now() - begun)
+      this.onRead(performance.now() - begun)
     })
     socket.on('end', () => this.push(null))
     socket.on('error', (error) => this.destroy(error))

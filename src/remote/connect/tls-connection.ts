@@ -4,7 +4,6 @@ import { isIP } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { connect, type TLSSocket } from 'node:tls'
 import type { MessagePort } from 'node:worker_threads'
-import { GatehouseError } from '../../errors.js'
 import type { Address, UpstreamTls } from '../../ir/destination.js'
 import { checkCertificateNames } from './certificate-names.js'
 import { ConnectionClosed, opened, openTcp } from './open-tcp.js'
@@ -29,18 +28,18 @@ export type TlsOutcome = 'open' | RemoteFailure
 /** What connections are opened with. */
 export interface TlsDeps {
   readonly contexts: TlsContexts
-  readonly now: () => number
   /** Called for a peer whose bytes have held this thread for long. */
-  readonly onSlow: (address: Address, tls: UpstreamTls) => void
+  readonly onSlow: (peer: TlsPeer) => void
+}
+
+/** A server, as connections name it. */
+export interface TlsPeer {
+  readonly address: Address
+  readonly hostname: string
 }
 
 /** Milliseconds for the bytes of one read, of which a usual chain of certificates takes 2. */
 const SLOW_MS = 50
-
-/** A peer that has proved slow after its handshake. */
-class SlowPeer extends GatehouseError {
-  readonly code = 'ECONNRESET'
-}
 
 /** Opens a connection. Never rejects. */
 export async function serveTls(wanted: WantedTls, deps: TlsDeps): Promise<void> {
@@ -67,17 +66,17 @@ export async function serveTls(wanted: WantedTls, deps: TlsDeps): Promise<void> 
 /** Connects and does the handshake. Rejects with RemoteError (unreachable) or an error of TLS. */
 async function openTls(
   { address, tls, timeoutMs }: WantedTls,
-  { contexts, now, onSlow }: TlsDeps,
+  { contexts, onSlow }: TlsDeps,
   signal: AbortSignal,
 ): Promise<TLSSocket> {
-  const socket = new TimedSocket(await openTcp(address, timeoutMs, signal), now)
+  const socket = new TimedSocket(await openTcp(address, timeoutMs, signal))
   try {
     const secureContext = contexts(tls.authorities)
     let isOpen = false
     socket.onRead = (ms) => {
       if (ms < SLOW_MS) return
-      onSlow(address, tls)
-      if (isOpen) socket.destroy(new SlowPeer())
+      onSlow({ address, hostname: tls.hostname })
+      if (isOpen) socket.destroy(new ConnectionClosed())
     }
     const secure = connect({
       socket,

@@ -2,7 +2,8 @@
 
 import type { Duplex } from 'node:stream'
 import type { Address, UpstreamTls } from '../../ir/destination.js'
-import { type SlowPeerNote, type TlsLimits, TlsThread } from './tls-thread.js'
+import type { TlsPeer } from './tls-connection.js'
+import { type TlsLimits, TlsThread } from './tls-thread.js'
 
 /** Opens a TLS connection to an address. Rejects with RemoteError: unreachable, tls, aborted. */
 export type ConnectTls = (address: Address, tls: UpstreamTls, limits: TlsLimits) => Promise<Duplex>
@@ -33,7 +34,7 @@ const SLOW_FOR_MS = 600_000
 /** Creates the connectors; their threads start when they are needed. */
 export function createTlsLanes(options: TlsLanesOptions): TlsLanes {
   const slow = new SlowPeers()
-  const threadOf = (): TlsThread => new TlsThread({ ...options, onSlow: (note) => slow.add(note) })
+  const threadOf = (): TlsThread => new TlsThread({ ...options, onSlow: (peer) => slow.add(peer) })
   const [quick, slower, strangers] = [threadOf(), threadOf(), threadOf()]
   return {
     usual: (address, tls, limits) =>
@@ -51,20 +52,20 @@ export function createTlsLanes(options: TlsLanesOptions): TlsLanes {
 
 /** The peers that have held a thread for long, the last one at the end. */
 class SlowPeers {
-  /** Peer → until when it counts as slow, by performance.now(). */
+  /** TlsPeer → until when it counts as slow, by performance.now(). */
   readonly #until = new Map<string, number>()
 
-  add(peer: SlowPeerNote): void {
+  add(peer: TlsPeer): void {
     this.#until.delete(peerOf(peer))
     const [oldest] = this.#until.keys()
     if (this.#until.size >= MOST_SLOW && oldest !== undefined) this.#until.delete(oldest)
     this.#until.set(peerOf(peer), performance.now() + SLOW_FOR_MS)
   }
 
-  has(peer: SlowPeerNote): boolean {
+  has(peer: TlsPeer): boolean {
     return (this.#until.get(peerOf(peer)) ?? 0) > performance.now()
   }
 }
 
-const peerOf = ({ address: { ip, port }, hostname }: SlowPeerNote): string =>
+const peerOf = ({ address: { ip, port }, hostname }: TlsPeer): string =>
   `${hostname} ${ip} ${String(port)}`

@@ -6,18 +6,12 @@ import { MessageChannel, Worker } from 'node:worker_threads'
 import type { Address, UpstreamTls } from '../../ir/destination.js'
 import { PortStream } from './port-stream.js'
 import { RemoteError } from './remote-failure.js'
-import type { TlsOutcome, WantedTls } from './tls-connection.js'
+import type { TlsOutcome, TlsPeer, WantedTls } from './tls-connection.js'
 
 /** Limits of a connection attempt; timeoutMs is that of TCP. */
 export interface TlsLimits {
   readonly signal: AbortSignal
   readonly timeoutMs: number
-}
-
-/** A message of the thread: this peer has held it for long. */
-export interface SlowPeerNote {
-  readonly address: Address
-  readonly hostname: string
 }
 
 /** What a thread is started with. */
@@ -26,7 +20,8 @@ export interface TlsThreadOptions {
   readonly caFile: string
   /** URL of the compiled program. */
   readonly program?: URL | undefined
-  readonly onSlow: (note: SlowPeerNote) => void
+  /** Called for a peer that has held the thread for long. */
+  readonly onSlow: (peer: TlsPeer) => void
 }
 
 const PROGRAM = new URL('./tls-main.js', import.meta.url)
@@ -75,7 +70,7 @@ export class TlsThread {
       // Without the flags of a debugger or test runner.
       execArgv: [],
     })
-    worker.on('message', (note: SlowPeerNote) => this.#options.onSlow(note))
+    worker.on('message', (peer: TlsPeer) => this.#options.onSlow(peer))
     // Its connections close, which their callers notice.
     worker.on('error', () => undefined)
     worker.on('exit', () => {

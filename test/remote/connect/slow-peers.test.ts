@@ -8,6 +8,7 @@ import { expect, test } from 'vitest'
 import { createCallRemote, systemLookup } from '../../../src/remote/http-call.js'
 import { certificateChain } from '../../support/certificate-chain.js'
 import { selfSigned } from '../../support/certificates.js'
+import { countTurns } from '../../support/count-turns.js'
 import { tlsLanes } from '../../support/tls.js'
 import { at, closeAfterEach, closing, serve } from '../support/servers.js'
 
@@ -42,15 +43,6 @@ function callers() {
 
 const serveAs = (tls: Identity): Promise<number> =>
   serve((_request, response) => response.end('{}'), { tls })
-
-/** Counts the turns of this thread until the work is done. */
-async function turnsDuring(work: Promise<unknown>): Promise<number> {
-  let isOver = false
-  void work.finally(() => (isOver = true))
-  let turns = 0
-  for (; !isOver; turns++) await nextTurn()
-  return turns
-}
 
 const MANY = 12
 
@@ -93,10 +85,10 @@ test.each([
   const { usual } = callers()
   const [slowPort, quickPort] = [await serveAs(slow), await serveAs(quick)]
   expect(await usual(quickPort, quick.cert)).toBe(true)
-  const usually = await turnsDuring(usual(quickPort, quick.cert))
-  const call = usual(slowPort, authority)
-  expect(await turnsDuring(call)).toBeGreaterThan(4 * usually)
-  expect(await call).toBe(isTrusted)
+  const usually = await countTurns(() => usual(quickPort, quick.cert))
+  const { result, turns } = await countTurns(() => usual(slowPort, authority))
+  expect(turns).toBeGreaterThan(4 * usually.turns)
+  expect(result).toBe(isTrusted)
 })
 
 test('a peer that was slow once does not hold up the connections to others', async () => {
