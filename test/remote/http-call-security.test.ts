@@ -135,6 +135,20 @@ describe('TLS', () => {
     expect(result).toEqual(refused('ERR_TLS_CERT_ALTNAME_INVALID', 'other.example'))
   })
 
+  test('a server that speaks no cipher of ours is named with OpenSSL’s reason', async () => {
+    const port = await serve((_request, response) => response.end('{}'), {
+      tls: { ...pair, maxVersion: 'TLSv1.2', ciphers: 'ECDHE-RSA-AES128-GCM-SHA256' },
+    })
+    const tls: UpstreamTls = {
+      hostname: 'idp.example',
+      subjectAltNames: [],
+      authorities: { pem: pair.cert },
+    }
+    const result = await get(at(port, { url: 'https://idp.example/', tls }))
+    const code = expect.stringMatching(/ALERT_HANDSHAKE_FAILURE$/) as string
+    expect(result).toEqual(refused(code))
+  })
+
   test('an authority that is not trusted', async () => {
     expect((await call({ authorities: { pem: other.cert } })).result).toMatchObject({
       ok: false,

@@ -25,6 +25,9 @@ export interface HttpServerOptions {
     readonly cert: string
     /** The authority that certificates of clients need; absent: clients need none. */
     readonly clients?: string
+    readonly maxVersion?: 'TLSv1.2'
+    /** In OpenSSL's words; absent: Node's. */
+    readonly ciphers?: string
   }
 }
 

@@ -71,8 +71,8 @@ export class RemoteError extends GatehouseError {
   }
 }
 
-/** Returns the code of a Node error for messages, always a name such as ECONNRESET. */
+/** Returns the code of a Node error for messages, e.g. ECONNRESET or ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE; else "unknown". */
 export function codeOf(error: unknown): string {
   const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined
-  return typeof code === 'string' && /^[A-Z0-9_]{1,60}$/.test(code) ? code : 'unknown'
+  return typeof code === 'string' && /^[A-Z0-9_/]{1,60}$/.test(code) ? code : 'unknown'
 }
