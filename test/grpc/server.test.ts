@@ -1,6 +1,5 @@
-import { mkdtemp, rename, stat, writeFile } from 'node:fs/promises'
+import { rename, stat, writeFile } from 'node:fs/promises'
 import { connect as connectTcp, createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { create } from '@bufbuild/protobuf'
 import type { ServiceError } from '@grpc/grpc-js'
@@ -9,6 +8,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { CheckResponseSchema } from '../../src/grpc/generated/envoy/service/auth/v3/external_auth_pb.js'
 import { ANY_PORT } from '../support/any-port.js'
 import { AUTHORIZATION } from '../support/grpc-client.js'
+import { temporaryFolder } from '../support/program.js'
 import {
   allowing,
   authorization,
@@ -30,14 +30,14 @@ describe('address', () => {
   })
 
   test('listens on a Unix socket that only its owner and its group may use', async () => {
-    const path = join(await mkdtemp(join(tmpdir(), 'gatehouse-')), 'grpc.sock')
+    const path = join(await temporaryFolder(), 'grpc.sock')
     const server = await start([allowing], { type: 'unix', path })
     expect((await stat(path)).mode & 0o777).toBe(0o660)
     await expect(check(connect(server))).resolves.toBeDefined()
   })
 
   test('takes over the socket of a process that is gone, but not one in use or another file', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'gatehouse-'))
+    const folder = await temporaryFolder()
     const stale = join(folder, 'stale.sock')
     await leaveStaleSocket(stale)
     const server = await start([allowing], { type: 'unix', path: stale })
