@@ -12,6 +12,8 @@ import { root } from './stale.mjs'
 const KUBERNETES = '1.35.0'
 /** Flags of the linker: programs of Kubernetes report the version that they were built with. */
 export const LDFLAGS = `-s -w -X k8s.io/component-base/version.gitVersion=v${KUBERNETES}`
+/** As in go.mod of test/kubernetes/apiserver. */
+const ETCD = '3.6.5'
 const GATEWAY_API = 'sigs.k8s.io/gateway-api@v1.6.3'
 /** Address of the API server and of the endpoints. */
 const ADDRESS = '10.99.0.1'
@@ -42,10 +44,18 @@ export async function runInCluster(args, more = { GATEHOUSE_TEST_HELM: findHelm(
   return spawnSync('unshare', command, { cwd: root, stdio: 'inherit', env }).status ?? 1
 }
 
+/** Returns the path of etcd: envtest's or one on PATH if it is new enough, or one built once. */
 export function etcd() {
   const found = asset('etcd')
-  if (found === undefined) aptInstall('etcd', 'etcd-server', say)
-  return found ?? asset('etcd')
+  return found !== undefined && isNewEnough(found) ? found : built('etcd', './etcd', ETCD)
+}
+
+/** From 3.5.13 on, kube-apiserver answers lists from its own cache. Without, it decodes all objects again each time. */
+function isNewEnough(program) {
+  const { stdout } = spawnSync(program, ['--version'], { encoding: 'utf8' })
+  const [, major, minor, patch] = /etcd Version: (\d+)\.(\d+)\.(\d+)/.exec(stdout ?? '') ?? []
+  const order = Number(major) * 1e6 + Number(minor) * 1e3 + Number(patch)
+  return order >= 3_005_013
 }
 
 /** Returns the path of kube-apiserver: envtest's, one on PATH, or one built once. */
@@ -58,12 +68,13 @@ export const controllerManager = () =>
 /** Returns the path of kubectl: one on PATH, or one built once. */
 export const kubectl = () => asset('kubectl') ?? built('kubectl', './kubectl')
 
-function built(name, part) {
-  const folder = join(cacheFolder(), `${name}-${KUBERNETES}`)
+function built(name, part, version = KUBERNETES) {
+  const folder = join(cacheFolder(), `${name}-${version}`)
   const program = join(folder, name)
   if (existsSync(program)) return program
   go()
-  say(`building ${name} ${KUBERNETES} into ${folder} (once, three to five minutes)`)
+  const time = name === 'etcd' ? 'half a minute' : 'three to five minutes'
+  say(`building ${name} ${version} into ${folder} (once, ${time})`)
   mkdirSync(folder, { recursive: true })
   const draft = `${program}.${process.pid}`
   attempt('go', ['build', '-trimpath', '-ldflags', LDFLAGS, '-o', draft, part], {
