@@ -38,6 +38,7 @@ async function buildIfStale() {
     'src',
     'proto',
     'config/guardrail-webhook',
+    'scripts/client-library.mjs',
     'package-lock.json',
     'tsconfig.json',
     'tsconfig.build.json',
@@ -46,7 +47,7 @@ async function buildIfStale() {
   say('building')
   const { build } = await import('./build.mjs')
   try {
-    build()
+    await build()
   } catch {
     throw new SetupError('the build failed: see the messages above')
   }

@@ -3,7 +3,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, readdirSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -52,6 +52,13 @@ function demo(env: Readonly<Record<string, string>>): {
     stream.setEncoding('utf8').on('data', (text: string) => (output += text))
   return { child, output: () => output }
 }
+
+test('has the licenses of the packages that are bundled into it', async () => {
+  const bundled = 'dist/resources/kubernetes/client-library.LICENSES.txt'
+  const text = await readFile(join(folder, 'node_modules/envoy-gatehouse', bundled), 'utf8')
+  expect(text).toMatch(/^@kubernetes\/client-node \d\S*, Apache-2.0\n\n +Apache License$/m)
+  expect(text).toMatch(/^socks \d\S*, MIT\n\nThe MIT License/m)
+})
 
 test('says what is missing where the packages of its parties cannot be fetched', async () => {
   const nowhere = {

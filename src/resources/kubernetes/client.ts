@@ -4,10 +4,11 @@
 
 import { request as httpRequest } from 'node:http'
 import { request as httpsRequest, type RequestOptions } from 'node:https'
-import { KubeConfig, Watch } from '@kubernetes/client-node'
+import type { KubeConfig, Watch } from '@kubernetes/client-node'
 import { GatehouseError } from '../../errors.js'
 import { isJsonObject, type JsonObject, parseJson } from '../../ir/json.js'
 import { createKeptAgent, type KeptAgent } from './agent.js'
+import { createWatch, loadConfig } from './client-library.js'
 
 /** Calls the API server. */
 export interface KubernetesClient {
@@ -59,8 +60,7 @@ const NOBODY = { name: 'cluster', server: 'http://localhost:8080' }
 
 /** Creates the client. Throws an Error with a readable message if the configuration names no API server. */
 export function createKubernetesClient(): KubernetesClient {
-  const config = new KubeConfig()
-  config.loadFromDefault()
+  const config = loadConfig()
   const { name, server } = config.getCurrentCluster() ?? {}
   if (
     server === undefined ||
@@ -71,7 +71,7 @@ export function createKubernetesClient(): KubernetesClient {
   const agent = createKeptAgent()
   return {
     server,
-    watch: new Watch(config),
+    watch: createWatch(config),
     call: (method, path, body, maxBytes = MAX_ANSWER_BYTES) =>
       callOnce({ config, server, agent }, { method, path, body, maxBytes }),
   }

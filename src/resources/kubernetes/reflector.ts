@@ -1,10 +1,11 @@
 // Mirrors one kind (of one namespace, or one object) of the API server: lists, then watches with bookmarks, lists again
 // after 410 Gone, and retries forever with growing pauses. Keeps what it has while the API server is away.
 
-import { type KubernetesObject, ListWatch, type Watch } from '@kubernetes/client-node'
+import type { KubernetesObject, ListWatch, Watch } from '@kubernetes/client-node'
 import type { JsonObject } from '../../ir/json.js'
 import type { Kind } from '../kinds/kinds.js'
 import { type KubernetesClient, KubernetesError, pauseAskedFor } from './client.js'
+import { createInformer } from './client-library.js'
 import { findKindPath, type KindName, type KindPath, listPath, UnknownKindError } from './kinds.js'
 import { listAll } from './list.js'
 import { patientWatch, type WatchNews } from './watch.js'
@@ -178,14 +179,12 @@ function informerOf(
   const watchThere: Pick<Watch, 'watch'> = {
     watch: (_, ...more) => watch(where(), ...more),
   }
-  const informer = new ListWatch<KubernetesObject>(
-    where(),
-    watchThere as Watch,
-    () => listAll(client, where(), { fieldSelector, labelSelector }),
-    false,
-    labelSelector,
-    fieldSelector,
-  )
+  const informer = createInformer({
+    path: where(),
+    watch: watchThere,
+    list: () => listAll(client, where(), { fieldSelector, labelSelector }),
+    ...{ labelSelector, fieldSelector },
+  })
   const put = (object: KubernetesObject) => events.put(jsonOf(object), path())
   informer.on('add', put)
   informer.on('update', put)
