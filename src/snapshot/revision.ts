@@ -38,11 +38,17 @@ export function createRevisionOf(): RevisionOf {
   }
 }
 
+/** Routes of a host that is hashed as a whole, which is several times as fast. */
+const FEW_ROUTES = 4
+
 function createGatewayHash(
   chunkHash: (chunk: Chunk<object>) => Work<string>,
 ): (gateway: Gateway) => Work<string> {
-  const hostHash = hashed(function* ({ routes, ...own }: VirtualHost) {
-    return [own, yield* mapWork(namedChunks(routes), chunkHash)]
+  const hostHash = hashed(function* (host: VirtualHost) {
+    const { routes, ...own } = host
+    return routes.length <= FEW_ROUTES
+      ? host
+      : [own, yield* mapWork(namedChunks(routes), chunkHash)]
   })
   const hostsHash = hashed((hosts: Chunk<VirtualHost>) => mapWork(hosts, hostHash))
   const chainHash = hashed(function* ({ virtualHosts, ...own }: FilterChain) {
