@@ -19,6 +19,12 @@ const SHORTEST_WATCH = 1_000
 /** Timeout for the response headers, in milliseconds: the API server sends them before the first event. */
 const ANSWER_WITHIN = 30_000
 
+/**
+ * The end of a watch, in the words in which the library takes it for one. After any other end without an event it pauses, each time
+ * twice as long, up to half a minute in which no change is seen.
+ */
+const OVER = new DOMException('the watch is over', 'TimeoutError')
+
 /** What a watch tells beside its events. */
 export interface WatchNews {
   /** Called once a watch runs, which is after all listed objects were reported. */
@@ -46,8 +52,8 @@ export const patientWatch = (inner: Watch, news: WatchNews): Pick<Watch, 'watch'
       const isOurs = error instanceof Error && error.name === 'AbortError'
       const early = SHORTEST_WATCH - (performance.now() - began)
       if (error !== null && !isOurs) onDone(error)
-      else if (early <= 0) onDone(null)
-      else setTimeout(() => onDone(null), early).unref()
+      else if (early <= 0) onDone(OVER)
+      else setTimeout(() => onDone(OVER), early).unref()
     }
     const parameters = { ...query, allowWatchBookmarks: true, timeoutSeconds }
     try {

@@ -80,6 +80,31 @@ test('the objects of an optional kind that vanishes while the watch is away are 
   }
 })
 
+test('a kind of which nothing changes is watched again at once, each time', async () => {
+  const restoreClock = fakeClock()
+  const call = vi.fn<KubernetesClient['call']>((_, path) =>
+    Promise.resolve<JsonObject>(
+      path.includes('/proxypolicies')
+        ? { items: [], metadata: { resourceVersion: '1' } }
+        : { resources: [{ name: 'proxypolicies', kind: 'ProxyPolicy' }] },
+    ),
+  )
+  const { client, end, watch } = clientOf(call)
+  const nothing = { put: () => undefined, remove: () => undefined, changed: () => undefined }
+  const reflector = startReflector(client, { kind: kindOf('ProxyPolicy') }, nothing)
+  try {
+    for (let watches = 1; watches < 8; watches += 1) {
+      await vi.advanceTimersByTimeAsync(5_000)
+      expect(watch).toHaveBeenCalledTimes(watches)
+      end(null)
+    }
+    expect(reflector.problem()).toBeUndefined()
+  } finally {
+    reflector.close()
+    restoreClock()
+  }
+})
+
 test('a kind whose watch is silent has a problem until the next one runs: changes may have been missed', async () => {
   const restoreClock = fakeClock()
   const kind = kindOf('ProxyPolicy')
@@ -124,7 +149,7 @@ function clientOf(call: KubernetesClient['call']) {
     return Promise.resolve(new AbortController())
   })
   const client: KubernetesClient = { call, watch: { watch } as unknown as Watch, server: '' }
-  return { client, end: (error: unknown) => last(error) }
+  return { client, watch, end: (error: unknown) => last(error) }
 }
 
 const nameOf = ({ metadata }: JsonObject): string =>
