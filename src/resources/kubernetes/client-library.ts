@@ -5,6 +5,7 @@ import type { KubernetesListObject, KubernetesObject } from '@kubernetes/client-
 import { ListWatch } from '@kubernetes/client-node/dist/cache.js'
 import { KubeConfig } from '@kubernetes/client-node/dist/config.js'
 import { Watch } from '@kubernetes/client-node/dist/watch.js'
+import type { WatchConfig } from './kept-connections.js'
 
 /** Returns the configuration of KUBECONFIG, of the user's folder, or of the pod. Throws if a file cannot be read. */
 export function loadConfig(): KubeConfig {
@@ -14,7 +15,7 @@ export function loadConfig(): KubeConfig {
 }
 
 /** Returns a watch that has not begun. */
-export const createWatch = (config: KubeConfig): Watch => new Watch(config)
+export const createWatch = (config: WatchConfig): Watch => new Watch(config as KubeConfig)
 
 /** What an informer lists and watches. */
 export interface Listing {

@@ -7,8 +7,8 @@ import { request as httpsRequest, type RequestOptions } from 'node:https'
 import type { KubeConfig, Watch } from '@kubernetes/client-node'
 import { GatehouseError } from '../../errors.js'
 import { isJsonObject, type JsonObject, parseJson } from '../../ir/json.js'
-import { createKeptAgent, type KeptAgent } from './agent.js'
 import { createWatch, loadConfig } from './client-library.js'
+import { createKeptAgent, keepingConnections, type KeptAgent } from './kept-connections.js'
 
 /** Calls the API server. */
 export interface KubernetesClient {
@@ -71,7 +71,7 @@ export function createKubernetesClient(): KubernetesClient {
   const agent = createKeptAgent()
   return {
     server,
-    watch: createWatch(config),
+    watch: createWatch(keepingConnections(config)),
     call: (method, path, body, maxBytes = MAX_ANSWER_BYTES) =>
       callOnce({ config, server, agent }, { method, path, body, maxBytes }),
   }
@@ -97,7 +97,7 @@ async function callOnce({ config, server, agent }: Connection, call: Call): Prom
     signal: AbortSignal.timeout(CALL_TIMEOUT_MS),
   }
   await config.applyToHTTPSOptions(options)
-  options.agent = agent.instead(options.agent) as NonNullable<RequestOptions['agent']>
+  options.agent = agent.agentFor(options)
   const url = new URL(server.replace(/\/$/, '') + call.path)
   const answer = await exchange(url, options, call)
   const json = parseJson(answer.body)
