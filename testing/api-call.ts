@@ -1,6 +1,7 @@
 // Makes one call to an API server with raw JSON, which no client library reads or rewrites.
 
 import { request } from 'node:https'
+import { setTimeout } from 'node:timers/promises'
 
 export interface AnyObject {
   readonly apiVersion: string
@@ -27,12 +28,28 @@ export class ApiError extends Error {
   constructor(
     readonly status: number,
     message: string,
+    /** Seconds after which the API server asks to be called again. */
+    readonly retryAfter?: number,
   ) {
     super(`HTTP ${String(status)}: ${message}`)
   }
 }
 
-export const callApi = ({ server, token, method, path, body }: Call): Promise<AnyObject> =>
+const MOST_TRIES = 30
+
+/** Calls again as long as the API server asks for it (429), as it does while it fills the cache of a kind that is new. */
+export async function callApi(call: Call): Promise<AnyObject> {
+  for (let tries = 1; ; tries += 1)
+    try {
+      return await callOnce(call)
+    } catch (error) {
+      const { status, retryAfter } = error instanceof ApiError ? error : {}
+      if (status !== 429 || retryAfter === undefined || tries === MOST_TRIES) throw error
+      await setTimeout(retryAfter * 1_000)
+    }
+}
+
+const callOnce = ({ server, token, method, path, body }: Call): Promise<AnyObject> =>
   new Promise((resolve, reject) => {
     const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json'
     const headers = { authorization: `Bearer ${token}`, 'content-type': type }
@@ -41,8 +58,11 @@ export const callApi = ({ server, token, method, path, body }: Call): Promise<An
       let text = ''
       response.setEncoding('utf8').on('data', (piece: string) => (text += piece))
       response.on('end', () => {
-        const { statusCode = 0 } = response
-        if (statusCode < 200 || statusCode > 299) reject(new ApiError(statusCode, messageOf(text)))
+        const { statusCode = 0, headers } = response
+        const retryAfter = Number(headers['retry-after'] ?? NaN)
+        const pause = Number.isNaN(retryAfter) ? undefined : retryAfter
+        if (statusCode < 200 || statusCode > 299)
+          reject(new ApiError(statusCode, messageOf(text), pause))
         else resolve(answerOf(path, text))
       })
     })
