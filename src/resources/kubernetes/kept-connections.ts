@@ -18,19 +18,14 @@ const IDLE_MS = 10_000
 
 /** Creates a keeper without an agent. */
 export function createKeptAgent(): KeptAgent {
-  let kept: { readonly identity: string; readonly agent: Agent } | undefined
+  const kept = keptFor(
+    (credentials) => new Agent({ ...credentials, keepAlive: true, timeout: IDLE_MS }),
+    (agent) => agent.destroy(),
+  )
   return {
     agentFor(options) {
       const { agent: made } = options
-      if (!(made instanceof Agent) || made.constructor !== Agent) return made
-      const identity = identityOf(options)
-      if (kept?.identity === identity) return kept.agent
-      kept?.agent.destroy()
-      kept = {
-        identity,
-        agent: new Agent({ ...credentialsOf(options), keepAlive: true, timeout: IDLE_MS }),
-      }
-      return kept.agent
+      return made instanceof Agent && made.constructor === Agent ? kept(options) : made
     },
   }
 }
@@ -40,20 +35,17 @@ export type WatchConfig = Pick<KubeConfig, 'getCurrentCluster' | 'applySecurityA
 
 /** Returns the configuration for watches that share connections, unless they go through a proxy. */
 export function keepingConnections(config: KubeConfig): WatchConfig {
-  let kept: { readonly identity: string; readonly dispatcher: Dispatcher } | undefined
-  const dispatcherFor = (options: RequestOptions): Dispatcher | undefined => {
-    const made = config.createDispatcherOptions(config.getCurrentCluster(), credentialsOf(options))
-    if (made.type === 'proxy' || made.type === 'socks') return undefined
-    const connect = made.type === 'agent' ? made.connect : {}
-    const identity = identityOf(options)
-    if (kept?.identity !== identity) {
-      // Watches that run over it go on until their end.
-      kept?.dispatcher.close().catch(() => undefined)
+  const dispatcherFor = keptFor(
+    (credentials) => {
+      const made = config.createDispatcherOptions(config.getCurrentCluster(), credentials)
+      if (made.type === 'proxy' || made.type === 'socks') return undefined
+      const connect = made.type === 'agent' ? made.connect : {}
       // Over HTTP/2, one dead connection would hold all watches, and be given the next ones too.
-      kept = { identity, dispatcher: new Dispatcher({ connect, allowH2: false }) }
-    }
-    return kept.dispatcher
-  }
+      return new Dispatcher({ connect, allowH2: false })
+    },
+    // Watches that run over it go on until their end.
+    (dispatcher) => void dispatcher?.close().catch(() => undefined),
+  )
   return {
     getCurrentCluster: () => config.getCurrentCluster(),
     async applySecurityAuthentication(context) {
@@ -86,5 +78,18 @@ const credentialsOf = ({
   ...(rejectUnauthorized !== undefined && { rejectUnauthorized }),
 })
 
-const identityOf = (options: Credentials): string =>
-  hash('sha256', JSON.stringify(Object.entries(credentialsOf(options)).map(String)))
+/** Returns a function that makes one thing for the same credentials, and ends it when others are given. */
+function keptFor<Thing>(
+  make: (credentials: Credentials) => Thing,
+  end: (thing: Thing) => void,
+): (options: Credentials) => Thing {
+  let kept: { readonly identity: string; readonly thing: Thing } | undefined
+  return (options) => {
+    const credentials = credentialsOf(options)
+    const identity = hash('sha256', JSON.stringify(Object.entries(credentials).map(String)))
+    if (kept?.identity === identity) return kept.thing
+    if (kept !== undefined) end(kept.thing)
+    kept = { identity, thing: make(credentials) }
+    return kept.thing
+  }
+}

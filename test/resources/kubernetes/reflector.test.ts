@@ -82,14 +82,7 @@ test('the objects of an optional kind that vanishes while the watch is away are 
 
 test('a kind of which nothing changes is watched again at once, each time', async () => {
   const restoreClock = fakeClock()
-  const call = vi.fn<KubernetesClient['call']>((_, path) =>
-    Promise.resolve<JsonObject>(
-      path.includes('/proxypolicies')
-        ? { items: [], metadata: { resourceVersion: '1' } }
-        : { resources: [{ name: 'proxypolicies', kind: 'ProxyPolicy' }] },
-    ),
-  )
-  const { client, end, watch } = clientOf(call)
+  const { client, end, watch } = clientOf(noPolicies)
   const nothing = { put: () => undefined, remove: () => undefined, changed: () => undefined }
   const reflector = startReflector(client, { kind: kindOf('ProxyPolicy') }, nothing)
   try {
@@ -108,14 +101,7 @@ test('a kind of which nothing changes is watched again at once, each time', asyn
 test('a kind whose watch is silent has a problem until the next one runs: changes may have been missed', async () => {
   const restoreClock = fakeClock()
   const kind = kindOf('ProxyPolicy')
-  const call = vi.fn<KubernetesClient['call']>((_, path) =>
-    Promise.resolve<JsonObject>(
-      path.includes('/proxypolicies')
-        ? { items: [], metadata: { resourceVersion: '1' } }
-        : { resources: [{ name: 'proxypolicies', kind: 'ProxyPolicy' }] },
-    ),
-  )
-  const { client, end } = clientOf(call)
+  const { client, end } = clientOf(noPolicies)
   const nothing = { put: () => undefined, remove: () => undefined, changed: () => undefined }
   const reflector = startReflector(client, { kind }, nothing)
   try {
@@ -140,6 +126,14 @@ function kindOf(name: string): Kind {
   if (kind === undefined) throw new Error(`there is no kind ${name}`)
   return kind
 }
+
+/** An API server without a ProxyPolicy. */
+const noPolicies: KubernetesClient['call'] = (_, path) =>
+  Promise.resolve<JsonObject>(
+    path.includes('/proxypolicies')
+      ? { items: [], metadata: { resourceVersion: '1' } }
+      : { resources: [{ name: 'proxypolicies', kind: 'ProxyPolicy' }] },
+  )
 
 /** A client whose watches run until end() ends the last one. */
 function clientOf(call: KubernetesClient['call']) {
