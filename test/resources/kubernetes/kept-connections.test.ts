@@ -61,8 +61,35 @@ beforeAll(() => {
   after = selfSigned('after.example')
 })
 
-/** An API server that knows clients by their certificates, and a client with one that can be renewed. */
-async function startWithCertificates() {
+/** The files of a user's certificate and key. */
+interface UserFiles {
+  readonly cert: string
+  readonly key: string
+}
+
+const byFiles = ({ cert, key }: UserFiles): object => ({
+  'client-certificate': cert,
+  'client-key': key,
+})
+
+/** By a plugin whose answers have expired at once. */
+function byPlugin({ cert, key }: UserFiles): object {
+  const script = `
+    const read = (path) => require('node:fs').readFileSync(path, 'utf8')
+    const [clientCertificateData, clientKeyData] = [read(process.argv[1]), read(process.argv[2])]
+    const status = { clientCertificateData, clientKeyData, expirationTimestamp: '2020-01-01T00:00:00Z' }
+    const apiVersion = 'client.authentication.k8s.io/v1'
+    console.log(JSON.stringify({ apiVersion, kind: 'ExecCredential', status }))`
+  const args = ['-e', script, cert, key]
+  const apiVersion = 'client.authentication.k8s.io/v1'
+  return { exec: { apiVersion, command: process.execPath, args, interactiveMode: 'Never' } }
+}
+
+/**
+ * An API server that knows clients by their certificates, and a client with one that can be renewed.
+ * @param userOf returns the user of the kubeconfig.
+ */
+async function startWithCertificates(userOf: (files: UserFiles) => object = byFiles) {
   const seen: { readonly name: string; readonly port: number | undefined }[] = []
   const http = await startHttpServer(
     (request, response) => {
@@ -87,7 +114,7 @@ async function startWithCertificates() {
     clusters: [
       { name: 'c', cluster: { server: http.origin, 'certificate-authority-data': authority } },
     ],
-    users: [{ name: 'c', user: { 'client-certificate': cert, 'client-key': key } }],
+    users: [{ name: 'c', user: userOf({ cert, key }) }],
     contexts: [{ name: 'c', context: { cluster: 'c', user: 'c' } }],
   }
   const file = join(folder, 'kubeconfig')
@@ -100,11 +127,16 @@ async function startWithCertificates() {
 const watchOnce = ({ watch }: KubernetesClient): Promise<unknown> =>
   new Promise((resolve) => void watch.watch('/api/v1/services', {}, () => undefined, resolve))
 
+const callOnce = (client: KubernetesClient): Promise<unknown> =>
+  client.call('GET', '/api/v1/services')
+
 test.each([
-  ['calls', (client: KubernetesClient) => client.call('GET', '/api/v1/services')],
-  ['watches', watchOnce],
-])('%s share a connection, and use a renewed certificate at once', async (_what, ask) => {
-  const { client, seen, renew } = await startWithCertificates()
+  ['calls', 'from files', callOnce, byFiles],
+  ['calls', 'from a plugin', callOnce, byPlugin],
+  ['watches', 'from files', watchOnce, byFiles],
+  ['watches', 'from a plugin', watchOnce, byPlugin],
+])('%s share a connection, and use a renewed certificate %s at once', async (...[, , ask, by]) => {
+  const { client, seen, renew } = await startWithCertificates(by)
   await ask(client)
   await ask(client)
   await renew(after)
