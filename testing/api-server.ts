@@ -24,7 +24,7 @@ const READ = new Set([
   'backendtlspolicies',
   'referencegrants',
 ])
-const ADMIN = 'admin'
+export const ADMIN = 'admin'
 /** Users with separate rights, for tests that run concurrently. */
 const GUESTS = ['guest', ...Array.from({ length: 64 }, (_, index) => `guest-${String(index + 1)}`)]
 
