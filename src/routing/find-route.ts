@@ -5,7 +5,7 @@ import type { FilterChain, Gateway, Ir, Listener, VirtualHost } from '../ir/ir.j
 import { isProtected } from '../ir/is-protected.js'
 import type { Route } from '../ir/route.js'
 import type { Work } from '../turns.js'
-import { tooManyHopsRoute } from '../xds/translator/hops.js'
+import { TOO_MANY_HOPS } from '../xds/translator/hops.js'
 import { pathParameterRoute } from '../xds/translator/path-parameters.js'
 import { buildRouteMatch } from '../xds/translator/route-match.js'
 import {
@@ -67,14 +67,14 @@ export function* findRoute({ chains }: Listener, client: ClientRequest): Work<Fo
 
 /** Envoy tries the routes that the translator adds to each virtual host first (xds/translator/virtual-host.ts). */
 function* findIn(
-  { name, routes }: VirtualHost,
+  { routes }: VirtualHost,
   request: RoutedRequest,
 ): Work<
   | { readonly type: 'no-route' | 'too-many-hops' | 'path-parameters' }
   | { readonly type: 'route'; readonly route: Route }
 > {
-  if (isMatched(tooManyHopsRoute(name), request)) return { type: 'too-many-hops' }
-  if (routes.some(isProtected) && isMatched(pathParameterRoute(name, false), request))
+  if (isMatched(TOO_MANY_HOPS, request)) return { type: 'too-many-hops' }
+  if (routes.some(isProtected) && isMatched(PATH_PARAMETERS, request))
     return { type: 'path-parameters' }
   for (const route of routes) {
     if (matchesRoute(buildRouteMatch(route.match), request)) return { type: 'route', route }
@@ -82,6 +82,9 @@ function* findIn(
   }
   return { type: 'no-route' }
 }
+
+/** It matches the same requests at all hosts. */
+const PATH_PARAMETERS = pathParameterRoute(false)
 
 const isMatched = ({ match }: EnvoyRoute, request: RoutedRequest): boolean =>
   match !== undefined && matchesRoute(match, request)

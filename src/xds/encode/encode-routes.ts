@@ -15,12 +15,14 @@ import {
 import { type Chunk, createChunker } from '../../incremental/chunked-list.js'
 import { memo } from '../../incremental/memo.js'
 import { mapEach, type Work } from '../../turns.js'
-import { encodedElementsOf, joinFields } from './elements.js'
-import { encode, type Encoded, type EncodedResource, resourceOf } from './encode.js'
+import { encodedElementsOf, encodedStringOf, joinFields } from './elements.js'
+import { encode, type Encoded, type EncodedResource, hashOf, resourceOf } from './encode.js'
 
 /** The bytes of one route. */
 export interface EncodedRoute extends Encoded {
   readonly name: string
+  /** The route without its name, if other hosts have the same; absent if it is the only one. */
+  readonly unnamed?: Encoded
 }
 
 /** envoy.config.route.v3.VirtualHost: a separate resource (VHDS), or a part of its route configuration. */
@@ -49,6 +51,15 @@ export interface EncodedRoutes {
 export function encodeRoute(route: Route): EncodedRoute {
   return { ...encode(RouteSchema, route, route.name), name: route.name }
 }
+
+/** Gives a name to an encoded route that has none, without encoding it again. */
+export const withName = (unnamed: Encoded, name: string): EncodedRoute => ({
+  parts: [...unnamed.parts, ...encodedName(name)],
+  version: hashOf(`${unnamed.version} ${name}`),
+  ...{ name, unnamed },
+})
+
+const encodedName = encodedStringOf(RouteSchema, 'name')
 
 /** Encodes virtual hosts and route configurations from encoded routes. */
 export interface RoutesEncoder {

@@ -9,7 +9,7 @@ import {
 } from '../../grpc/generated/envoy/service/discovery/v3/discovery_pb.js'
 import { type Chunk, namedChunks } from '../../incremental/chunked-list.js'
 import { memo } from '../../incremental/memo.js'
-import { fieldPrefixOf } from '../encode/elements.js'
+import { encodedStringOf, fieldPrefixOf } from '../encode/elements.js'
 import type { EncodedResource } from '../encode/encode.js'
 import { joinShort, lengthOf } from '../encode/parts.js'
 import type { Protocol, Push } from './type-stream.js'
@@ -34,17 +34,24 @@ const PREFIX = {
 /** A message in parts. */
 type Bytes = readonly Uint8Array[]
 
+/** Encoded by hand, as there are tens of thousands at the start: a message takes several times as long. */
+const STRING = {
+  typeUrl: encodedStringOf(AnySchema, 'type_url'),
+  version: encodedStringOf(ResourceSchema, 'version'),
+  name: encodedStringOf(ResourceSchema, 'name'),
+}
+
 function anyParts({ typeUrl, parts }: EncodedResource): Bytes {
-  const own = toBinary(AnySchema, create(AnySchema, { typeUrl }))
+  const own = STRING.typeUrl(typeUrl)
   const length = lengthOf(parts)
-  return length === 0 ? [own] : [own, PREFIX.value(length), ...parts]
+  return length === 0 ? own : [...own, PREFIX.value(length), ...parts]
 }
 
 function changeParts(resource: EncodedResource): Bytes {
   const { name, version } = resource
-  const own = toBinary(ResourceSchema, create(ResourceSchema, { name, version }))
   const inner = anyParts(resource)
-  return [own, PREFIX.resource(lengthOf(inner)), ...inner]
+  const own = [...STRING.version(version), ...STRING.name(name)]
+  return [...own, PREFIX.resource(lengthOf(inner)), ...inner]
 }
 
 /** Creates the encoders of one server. */

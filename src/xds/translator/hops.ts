@@ -38,27 +38,25 @@ export const COUNT_COPY: HeaderMutation = create(HeaderMutationSchema, {
 /** Matches one growing value rather than repeated headers, as Envoy matches each value of a header separately. */
 const TOO_MANY = `.{${String(MAX_HOPS)},}`
 
-/** envoy.config.route.v3.Route; it must come first. host is the name of its virtual host. */
-export const tooManyHopsRoute = (host: string): Route =>
-  create(RouteSchema, {
-    name: `${host}/too-many-hops`,
-    match: {
-      pathSpecifier: { case: 'prefix', value: '/' },
-      headers: [
-        {
-          name: HOPS_HEADER,
-          headerMatchSpecifier: { case: 'stringMatch', value: matching(TOO_MANY) },
-        },
-      ],
-    },
-    action: {
-      case: 'directResponse',
-      value: {
-        status: LOOP_DETECTED,
-        body: inlineString(
-          'this request has passed the gateway too often: a route leads back to it\n',
-        ),
+/** envoy.config.route.v3.Route without a name. It must come first in each virtual host. */
+export const TOO_MANY_HOPS: Route = create(RouteSchema, {
+  match: {
+    pathSpecifier: { case: 'prefix', value: '/' },
+    headers: [
+      {
+        name: HOPS_HEADER,
+        headerMatchSpecifier: { case: 'stringMatch', value: matching(TOO_MANY) },
       },
+    ],
+  },
+  action: {
+    case: 'directResponse',
+    value: {
+      status: LOOP_DETECTED,
+      body: inlineString(
+        'this request has passed the gateway too often: a route leads back to it\n',
+      ),
     },
-    typedPerFilterConfig: buildExtAuthzPerRoute({}),
-  })
+  },
+  typedPerFilterConfig: buildExtAuthzPerRoute({}),
+})

@@ -36,12 +36,11 @@ const JSON_TYPE = create(HeaderValueOptionSchema, {
 })
 
 /**
- * envoy.config.route.v3.Route for the virtual host of this name, which has a protected route; it must come first.
+ * envoy.config.route.v3.Route without a name, for virtual hosts with a protected route. It must come first.
  * hasMcp: whether the host has a route that isForMcp().
  */
-export const pathParameterRoute = (name: string, hasMcp: boolean): EnvoyRoute =>
+export const pathParameterRoute = (hasMcp: boolean): EnvoyRoute =>
   create(RouteSchema, {
-    name: `${name}/path-parameters`,
     match: { pathSpecifier: { case: 'safeRegex', value: { regex: WITH_PARAMETERS } } },
     action: {
       case: 'directResponse',

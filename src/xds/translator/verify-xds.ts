@@ -16,7 +16,7 @@ import type { Chunk } from '../../incremental/chunked-list.js'
 import { briefMemo, briefMemoWork, memo, memoWork } from '../../incremental/memo.js'
 import { ROUTE_CONTEXT_KEY } from '../../ir/names.js'
 import { mapEach, mapWork, type Work } from '../../turns.js'
-import type { EncodedResource } from '../encode/encode.js'
+import type { Encoded, EncodedResource } from '../encode/encode.js'
 import type { EncodedHost, EncodedRoute, EncodedRoutes } from '../encode/encode-routes.js'
 import { decode } from '../encode/read.js'
 import { createClusterFacts } from './cluster-facts.js'
@@ -55,23 +55,39 @@ interface Facts {
   readonly clusters: ReadonlySet<string>
 }
 
-function* factsOfChunk(routes: Chunk<EncodedRoute>): Work<Facts> {
-  const [problems, filters, clusters] = [
-    [] as string[],
-    new Map<string, string>(),
-    new Set<string>(),
-  ]
-  for (const encoded of routes) {
-    const { name } = encoded
-    const route = decode(RouteSchema, encoded)
-    const problem = authzProblem(route.typedPerFilterConfig[EXT_AUTHZ_FILTER])
-    if (problem !== undefined) problems.push(`route ${name} ${problem}`)
-    for (const filter of Object.keys(route.typedPerFilterConfig))
-      if (!filters.has(filter)) filters.set(filter, name)
-    for (const cluster of clustersUsed(route)) clusters.add(cluster)
-    yield
+/** Facts to check about one route, without its name. */
+interface RouteFacts {
+  readonly problem: string | undefined
+  readonly filters: readonly string[]
+  readonly clusters: readonly string[]
+}
+
+function factsOfRoute(encoded: Encoded): RouteFacts {
+  const route = decode(RouteSchema, encoded)
+  return {
+    problem: authzProblem(route.typedPerFilterConfig[EXT_AUTHZ_FILTER]),
+    filters: Object.keys(route.typedPerFilterConfig),
+    clusters: clustersUsed(route),
   }
-  return { problems, filters, clusters }
+}
+
+/** Returns a function that reads what hosts share only once. */
+function createFactsOfChunk(): (routes: Chunk<EncodedRoute>) => Work<Facts> {
+  const factsOfShared = memo(factsOfRoute)
+  return function* (routes) {
+    const problems: string[] = []
+    const filters = new Map<string, string>()
+    const clusters = new Set<string>()
+    for (const encoded of routes) {
+      const { name, unnamed } = encoded
+      const facts = unnamed === undefined ? factsOfRoute(encoded) : factsOfShared(unnamed)
+      if (facts.problem !== undefined) problems.push(`route ${name} ${facts.problem}`)
+      for (const filter of facts.filters) if (!filters.has(filter)) filters.set(filter, name)
+      for (const cluster of facts.clusters) clusters.add(cluster)
+      yield
+    }
+    return { problems, filters, clusters }
+  }
 }
 
 /** Returns the configured filters, each with the first route that configures it. */
@@ -132,7 +148,7 @@ const FEW_CHUNKS = 4
 
 /** Creates the memoised facts about resources, by object, for one translator. */
 function createFacts() {
-  const routeChunk = memoWork(factsOfChunk)
+  const routeChunk = memoWork(createFactsOfChunk())
   /** Hosts with many routes are not pooled, as a change of one route would pool all of them again. */
   const hosts = memoWork(function* (chunk: Chunk<EncodedHost>): Work<readonly Facts[]> {
     const facts = yield* mapWork(chunk, ({ routes }) => mapWork(routes, routeChunk))

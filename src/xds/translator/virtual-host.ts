@@ -1,7 +1,10 @@
 // Builds Envoy's RouteConfiguration and VirtualHosts. Domains have no variants with a port, which is ignored.
 
 import { create } from '@bufbuild/protobuf'
-import { VirtualHostSchema } from '../../grpc/generated/envoy/config/route/v3/route_components_pb.js'
+import {
+  RouteSchema,
+  VirtualHostSchema,
+} from '../../grpc/generated/envoy/config/route/v3/route_components_pb.js'
 import {
   RouteConfigurationSchema,
   VhdsSchema,
@@ -12,13 +15,16 @@ import type { FilterChain, Listener, VirtualHost } from '../../ir/ir.js'
 import { isProtected } from '../../ir/is-protected.js'
 import type { Route } from '../../ir/route.js'
 import { mapEach, mapWork, type Work } from '../../turns.js'
+import { encode, type Encoded } from '../encode/encode.js'
 import {
   createRoutesEncoder,
   type EncodedHost,
+  type EncodedRoute,
   type EncodedRoutes,
   encodeRoute,
+  withName,
 } from '../encode/encode-routes.js'
-import { COUNT_HOPS, tooManyHopsRoute } from './hops.js'
+import { COUNT_HOPS, TOO_MANY_HOPS } from './hops.js'
 import { ADS_SOURCE } from './messages.js'
 import { isForMcp, pathParameterRoute } from './path-parameters.js'
 import { buildRoute } from './route.js'
@@ -29,6 +35,23 @@ const isContextual = ({ action }: Route): boolean => action.type === 'redirect'
 
 /** Virtual hosts are fetched over the ADS stream that delivers all other resources too. */
 const VHDS = create(VhdsSchema, { configSource: ADS_SOURCE })
+
+const TOO_MANY_HOPS_NAME = 'too-many-hops'
+const PATH_PARAMETERS_NAME = 'path-parameters'
+
+/** Routes that hosts share, as bytes without a name: there may be thousands of hosts. */
+const tooManyHops = encode(RouteSchema, TOO_MANY_HOPS, TOO_MANY_HOPS_NAME)
+const pathParametersOf = (hasMcp: boolean): Encoded =>
+  encode(RouteSchema, pathParameterRoute(hasMcp), PATH_PARAMETERS_NAME)
+const pathParameters = { mcp: pathParametersOf(true), others: pathParametersOf(false) }
+
+/** Returns the routes that Envoy tries before all others of a host. */
+function frontOf(host: string, isProtected: boolean, hasMcp: boolean): readonly EncodedRoute[] {
+  const front = withName(tooManyHops, `${host}/${TOO_MANY_HOPS_NAME}`)
+  if (!isProtected) return [front]
+  const parameters = hasMcp ? pathParameters.mcp : pathParameters.others
+  return [front, withName(parameters, `${host}/${PATH_PARAMETERS_NAME}`)]
+}
 
 /** envoy.config.route.v3.RouteConfiguration. The port in Host is ignored, not removed: backends see Host as sent. */
 export type BuildRouteConfiguration = (
@@ -56,16 +79,13 @@ export function createRouteConfigurationBuilder(): BuildRouteConfiguration {
   ): Work<EncodedHost> {
     const key = contextKey(context)
     const chunks = namedChunks(routes)
-    const front = [
-      tooManyHopsRoute(name),
-      ...(chunks.some(someProtected) ? [pathParameterRoute(name, chunks.some(someForMcp))] : []),
-    ]
+    const front = frontOf(name, chunks.some(someProtected), chunks.some(someForMcp))
     const encoded = yield* mapWork(chunks, (chunk) =>
       routesOf(chunk, context, someContextual(chunk) ? key : ''),
     )
     return yield* encodeHost(
       create(VirtualHostSchema, { name, domains: [...domains] }),
-      concat([front.map(encodeRoute), ...encoded]),
+      concat([front, ...encoded]),
     )
   })
   /** Hosts of one listener and chain. The key has everything in a context except the host. */

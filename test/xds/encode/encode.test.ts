@@ -18,7 +18,7 @@ import {
 import { RouteConfigurationSchema } from '../../../src/grpc/generated/envoy/config/route/v3/route_pb.js'
 import { createChunker } from '../../../src/incremental/chunked-list.js'
 import { atOnce } from '../../../src/turns.js'
-import { EncodeError } from '../../../src/xds/encode/encode.js'
+import { encode, EncodeError } from '../../../src/xds/encode/encode.js'
 import { encodeLoadAssignment } from '../../../src/xds/encode/encode-endpoints.js'
 import { encodeFilterChain, encodeListener } from '../../../src/xds/encode/encode-listener.js'
 import {
@@ -27,6 +27,7 @@ import {
   type EncodedRoute,
   type EncodedRoutes,
   encodeRoute,
+  withName,
 } from '../../../src/xds/encode/encode-routes.js'
 import { joinAll } from '../../../src/xds/encode/parts.js'
 import { decode, resourceJson } from '../../../src/xds/encode/read.js'
@@ -188,6 +189,17 @@ describe('a route configuration', () => {
     }
     expect(after.whole().version).not.toBe(before.whole().version)
     expect(after.split.version).toBe(before.split.version)
+  })
+
+  test('may have a route that is encoded once and named for each host', () => {
+    const unnamed = encode(RouteSchema, { ...route('/'), name: '' }, '/')
+    const [one, two] = ['one/é', 'two/'.padEnd(300, '-')].map((name) => withName(unnamed, name))
+    for (const encoded of [one, two]) {
+      const read = decode(RouteSchema, encoded as EncodedRoute)
+      expect(equals(RouteSchema, read, { ...route('/'), name: encoded?.name ?? '' })).toBe(true)
+    }
+    expect(one?.version).not.toBe(two?.version)
+    expect(one?.version).toBe(withName({ ...unnamed }, 'one/é').version)
   })
 
   test('without its virtual hosts says where to fetch them, even if there are none', () => {

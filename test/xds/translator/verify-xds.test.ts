@@ -1,9 +1,16 @@
 // The self-check of translated resources: every contradiction that Envoy would ignore, or reject as a whole, throws.
 
+import { create } from '@bufbuild/protobuf'
 import { describe, expect, test } from 'vitest'
+import {
+  RouteSchema,
+  VirtualHostSchema,
+} from '../../../src/grpc/generated/envoy/config/route/v3/route_components_pb.js'
+import { RouteConfigurationSchema } from '../../../src/grpc/generated/envoy/config/route/v3/route_pb.js'
 import type { JsonObject } from '../../../src/ir/json.js'
 import { atOnce } from '../../../src/turns.js'
-import type { EncodedResource } from '../../../src/xds/encode/encode.js'
+import { encode, type EncodedResource } from '../../../src/xds/encode/encode.js'
+import { createRoutesEncoder, withName } from '../../../src/xds/encode/encode-routes.js'
 import { buildXds } from '../../../src/xds/translator/build-xds.js'
 import { createXdsVerifier } from '../../../src/xds/translator/verify-xds.js'
 import type { XdsResources } from '../../../src/xds/translator/xds-resources.js'
@@ -50,6 +57,20 @@ const KEYED =
 const PER_ROUTE =
   '"@type":"type.googleapis.com/envoy.extensions.filters.http.ext_authz.v3.ExtAuthzPerRoute"'
 
+/** The same with two hosts that share one route, which says nothing to ext_authz. */
+function withSharedRoute(): XdsResources {
+  const { encodeHost, encodeRoutes } = createRoutesEncoder()
+  const shared = encode(RouteSchema, create(RouteSchema, {}), 'shared')
+  const hosts = ['one', 'two'].map((name) =>
+    atOnce(encodeHost(create(VirtualHostSchema, { name }), [withName(shared, `${name}/shared`)])),
+  )
+  const resources = good()
+  const routes = resources.routes.map(({ name }) =>
+    encodeRoutes(create(RouteConfigurationSchema, { name }), undefined, [hosts]),
+  )
+  return { ...resources, routes }
+}
+
 describe('verifyXds', () => {
   test('accepts what the translation makes', () => {
     expect(() => {
@@ -78,6 +99,11 @@ describe('verifyXds', () => {
       'a route that is neither public nor protected',
       changed('routes', keyed, `{${PER_ROUTE},"disabled":false}`),
       /\/mcp says nothing definite/,
+    ],
+    [
+      'a route without words to ext_authz that hosts share, by the name that it has in each',
+      withSharedRoute(),
+      /one\/shared says nothing definite.* two\/shared says nothing definite/,
     ],
     ['a cluster that nothing defines', changed('routes', '"a"', '"b"'), /no cluster is called b/],
     [
