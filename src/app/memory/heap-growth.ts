@@ -1,5 +1,6 @@
 // Sets V8's --heap-growing-percent from the number of resources: how much garbage the heap may hold.
 
+import { constants, type NodeGCPerformanceDetail, PerformanceObserver } from 'node:perf_hooks'
 import { setFlagsFromString } from 'node:v8'
 
 const MANY = 2_000
@@ -7,15 +8,41 @@ const MANY = 2_000
 const LITTLE = 80
 /** Leaves it to V8, which allows two or three times what is in use: cheaper checks for a small configuration. */
 const FREE = 0
+/** Nearly all that is made until the first publication stays in use, so collections would free little. */
+const START = 900
 
-/** Starts with LITTLE, until the first resources are counted. V8 reads the flag at each full collection. */
+/** Starts with START, until the first resources are counted. V8 reads the flag at each full collection. */
 export function createHeapGrowth(): (resources: number) => void {
-  let percent: number | undefined
+  let percent = START
   const set = (wanted: number): void => {
-    if (wanted === percent) return
     percent = wanted
     setFlagsFromString(`--heap-growing-percent=${String(wanted)}`)
   }
-  set(LITTLE)
-  return (resources) => set(resources < MANY ? FREE : LITTLE)
+  set(START)
+  return (resources) => {
+    const wanted = resources < MANY ? FREE : LITTLE
+    if (wanted === percent) return
+    const isStart = percent === START
+    set(wanted)
+    if (isStart) collectInSteps()
+  }
 }
+
+/** Begins a full collection as V8 does it when the heap has grown: in steps, beside other work. */
+function collectInSteps(): void {
+  const observer = new PerformanceObserver((list) => {
+    if (!list.getEntries().some(isFull)) return
+    observer.disconnect()
+    begin(0)
+  })
+  observer.observe({ entryTypes: ['gc'] })
+  begin(1)
+}
+
+/** Lets V8 begin one if more than this percentage of what the heap may hold is in use; 0: V8 decides. */
+const begin = (percent: number): void =>
+  setFlagsFromString(`--incremental-marking-soft-trigger=${String(percent)}`)
+
+const isFull = (entry: object): boolean =>
+  (entry as { readonly detail: NodeGCPerformanceDetail }).detail.kind ===
+  constants.NODE_PERFORMANCE_GC_MAJOR
