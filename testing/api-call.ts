@@ -49,7 +49,10 @@ export async function callApi(call: Call): Promise<AnyObject> {
     }
 }
 
-const callOnce = ({ server, token, method, path, body }: Call): Promise<AnyObject> =>
+const callOnce = async (call: Call): Promise<AnyObject> => answerOf(call.path, await textOf(call))
+
+/** Resolves to the body of the answer. Rejects with an ApiError unless it is 2xx. */
+export const textOf = ({ server, token, method, path, body }: Call): Promise<string> =>
   new Promise((resolve, reject) => {
     const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json'
     const headers = { authorization: `Bearer ${token}`, 'content-type': type }
@@ -63,7 +66,7 @@ const callOnce = ({ server, token, method, path, body }: Call): Promise<AnyObjec
         const pause = Number.isNaN(retryAfter) ? undefined : retryAfter
         if (statusCode < 200 || statusCode > 299)
           reject(new ApiError(statusCode, messageOf(text), pause))
-        else resolve(answerOf(path, text))
+        else resolve(text)
       })
     })
     call.on('error', reject)

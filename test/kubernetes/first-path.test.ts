@@ -5,6 +5,7 @@ import { eventually } from '../../testing/eventually.js'
 import { type Replica, startReplica } from '../../testing/replica.js'
 import { type OtherEnvoy, startOtherEnvoy } from '../support/other-envoy.js'
 import { type AppCluster, startAppCluster } from './support/app-cluster.js'
+import { endedWatches } from './support/ended-watches.js'
 
 let cluster: AppCluster
 let replica: Replica
@@ -49,4 +50,17 @@ describe('a route and a policy of a cluster', () => {
       })
     })
   })
+})
+
+test('a change of the policy is seen at once, also when six watches have ended without one', async () => {
+  await eventually(async () => expect(await cluster.statusOf('POST')).toBe(403))
+  const ended = (): Promise<number> => endedWatches(cluster.api, 'proxypolicies')
+  const before = await ended()
+  await eventually(async () => expect(await ended()).toBeGreaterThanOrEqual(before + 6), 110_000)
+  await cluster.allow('request.method == "POST"')
+  // A pause that doubles with each would last 16 s by now.
+  await eventually(async () => {
+    expect(await cluster.statusOf('POST')).toBe(200)
+    expect(await cluster.statusOf('GET')).toBe(403)
+  }, 8_000)
 })

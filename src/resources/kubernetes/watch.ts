@@ -57,12 +57,13 @@ export function patientWatch(inner: Watch, news: WatchNews): Pick<Watch, 'watch'
         end.expect(giveUp, (timeoutSeconds + GRACE_SECONDS) * 1000)
         return controller
       } catch (error) {
-        if (error === LATE) {
+        const isLate = error === LATE
+        if (isLate) {
           patience = Math.min(patience * 2, ANSWER_WITHIN.most)
           news.silent()
         }
         // The caller may not await this promise: the end of the previous watch may have made the call.
-        end.done(error)
+        end.done(isLate ? null : error)
         return new AbortController()
       }
     },
@@ -84,7 +85,7 @@ function endOnce(onDone: (error: unknown) => void) {
       if (hasEnded) return
       hasEnded = true
       clearTimeout(deadline)
-      const isOurs = error === LATE || (error instanceof Error && error.name === 'AbortError')
+      const isOurs = error instanceof Error && error.name === 'AbortError'
       const early = SHORTEST_WATCH - (performance.now() - began)
       if (error !== null && !isOurs) onDone(error)
       else if (early <= 0) onDone(OVER)

@@ -71,23 +71,22 @@ function factsOfRoute(encoded: Encoded): RouteFacts {
   }
 }
 
-/** Returns a function that reads what hosts share only once. */
-function createFactsOfChunk(): (routes: Chunk<EncodedRoute>) => Work<Facts> {
-  const factsOfShared = memo(factsOfRoute)
-  return function* (routes) {
-    const problems: string[] = []
-    const filters = new Map<string, string>()
-    const clusters = new Set<string>()
-    for (const encoded of routes) {
-      const { name, unnamed } = encoded
-      const facts = unnamed === undefined ? factsOfRoute(encoded) : factsOfShared(unnamed)
-      if (facts.problem !== undefined) problems.push(`route ${name} ${facts.problem}`)
-      for (const filter of facts.filters) if (!filters.has(filter)) filters.set(filter, name)
-      for (const cluster of facts.clusters) clusters.add(cluster)
-      yield
-    }
-    return { problems, filters, clusters }
+/** What hosts share is read once. */
+const factsOfShared = memo(factsOfRoute)
+
+function* factsOfChunk(routes: Chunk<EncodedRoute>): Work<Facts> {
+  const problems: string[] = []
+  const filters = new Map<string, string>()
+  const clusters = new Set<string>()
+  for (const encoded of routes) {
+    const { name, unnamed } = encoded
+    const facts = unnamed === undefined ? factsOfRoute(encoded) : factsOfShared(unnamed)
+    if (facts.problem !== undefined) problems.push(`route ${name} ${facts.problem}`)
+    for (const filter of facts.filters) if (!filters.has(filter)) filters.set(filter, name)
+    for (const cluster of facts.clusters) clusters.add(cluster)
+    yield
   }
+  return { problems, filters, clusters }
 }
 
 /** Returns the configured filters, each with the first route that configures it. */
@@ -148,7 +147,7 @@ const FEW_CHUNKS = 4
 
 /** Creates the memoised facts about resources, by object, for one translator. */
 function createFacts() {
-  const routeChunk = memoWork(createFactsOfChunk())
+  const routeChunk = memoWork(factsOfChunk)
   /** Hosts with many routes are not pooled, as a change of one route would pool all of them again. */
   const hosts = memoWork(function* (chunk: Chunk<EncodedHost>): Work<readonly Facts[]> {
     const facts = yield* mapWork(chunk, ({ routes }) => mapWork(routes, routeChunk))

@@ -46,9 +46,9 @@ const pathParametersOf = (hasMcp: boolean): Encoded =>
 const pathParameters = { mcp: pathParametersOf(true), others: pathParametersOf(false) }
 
 /** Returns the routes that Envoy tries before all others of a host. */
-function frontOf(host: string, isProtected: boolean, hasMcp: boolean): readonly EncodedRoute[] {
+function frontOf(host: string, hasProtected: boolean, hasMcp: boolean): readonly EncodedRoute[] {
   const front = withName(tooManyHops, `${host}/${TOO_MANY_HOPS_NAME}`)
-  if (!isProtected) return [front]
+  if (!hasProtected) return [front]
   const parameters = hasMcp ? pathParameters.mcp : pathParameters.others
   return [front, withName(parameters, `${host}/${PATH_PARAMETERS_NAME}`)]
 }

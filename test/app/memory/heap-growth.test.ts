@@ -7,9 +7,8 @@ import { expect, test } from 'vitest'
 
 const MODULE = join(import.meta.dirname, '../../../dist/app/memory/heap-growth.js')
 
-/** Makes 150 MB that stay in use. grow() is called before or after. Prints the numbers of full collections until then and of later ones. */
+/** Makes 150 MB that stay in use, after the start or before its end. Prints the full collections meanwhile, and all of them. */
 const program = (isFirst: boolean): string => `
-  import { once } from 'node:events'
   import { constants, PerformanceObserver } from 'node:perf_hooks'
   import { setImmediate } from 'node:timers/promises'
   import { createHeapGrowth } from ${JSON.stringify(MODULE)}
