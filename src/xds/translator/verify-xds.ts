@@ -71,16 +71,22 @@ function factsOfRoute(encoded: Encoded): RouteFacts {
   }
 }
 
-/** What hosts share is read once. */
-const factsOfShared = memo(factsOfRoute)
+/** Reads the facts about a route, those of what hosts share only once. */
+type ReadRoute = (encoded: EncodedRoute) => RouteFacts
 
-function* factsOfChunk(routes: Chunk<EncodedRoute>): Work<Facts> {
+function createRouteReader(): ReadRoute {
+  const factsOfShared = memo(factsOfRoute)
+  return (encoded) =>
+    encoded.unnamed === undefined ? factsOfRoute(encoded) : factsOfShared(encoded.unnamed)
+}
+
+function* factsOfChunk(routes: Chunk<EncodedRoute>, read: ReadRoute): Work<Facts> {
   const problems: string[] = []
   const filters = new Map<string, string>()
   const clusters = new Set<string>()
   for (const encoded of routes) {
-    const { name, unnamed } = encoded
-    const facts = unnamed === undefined ? factsOfRoute(encoded) : factsOfShared(unnamed)
+    const { name } = encoded
+    const facts = read(encoded)
     if (facts.problem !== undefined) problems.push(`route ${name} ${facts.problem}`)
     for (const filter of facts.filters) if (!filters.has(filter)) filters.set(filter, name)
     for (const cluster of facts.clusters) clusters.add(cluster)
@@ -147,7 +153,8 @@ const FEW_CHUNKS = 4
 
 /** Creates the memoised facts about resources, by object, for one translator. */
 function createFacts() {
-  const routeChunk = memoWork(factsOfChunk)
+  const readRoute = createRouteReader()
+  const routeChunk = memoWork((routes: Chunk<EncodedRoute>) => factsOfChunk(routes, readRoute))
   /** Hosts with many routes are not pooled, as a change of one route would pool all of them again. */
   const hosts = memoWork(function* (chunk: Chunk<EncodedHost>): Work<readonly Facts[]> {
     const facts = yield* mapWork(chunk, ({ routes }) => mapWork(routes, routeChunk))
