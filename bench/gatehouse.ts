@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { findEnvoy } from '../src/envoy/find-envoy.js'
 import type { JsonObject } from '../src/ir/json.js'
-import { freePort, type Party, root, run, until } from './processes.js'
+import { PROGRAM } from '../testing/program.js'
+import { freePort, type Party, run, until } from './processes.js'
 
 export interface Gatehouse extends Party {
   /** Milliseconds from the start of the process until /readyz answers 200. */
@@ -43,15 +44,7 @@ export async function serveFiles(
   const party = run(
     process.execPath,
     [
-      // The flags with which the image starts it.
-      ...[
-        '--max-semi-space-size=16',
-        ...nodeFlags,
-        join(root, 'dist/main.js'),
-        'serve',
-        '--resources',
-        resources,
-      ],
+      ...[...nodeFlags, ...PROGRAM, 'serve', '--resources', resources],
       ...['--grpc', grpc, '--admin', admin, '--listen-address', '127.0.0.1', ...flags],
     ],
     'pipe',

@@ -5,12 +5,13 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { findEnvoy } from '../src/envoy/find-envoy.js'
+import { PROGRAM } from '../testing/program.js'
 import { slowPrompts, unfinishedBodies } from './held-loads.js'
 import { type HeldRow, reportHeld } from './held-report.js'
 import { startHeldServers } from './held-servers.js'
 import { residentMemory } from './memory.js'
 import { backend, gatewayAt, OURS, policy, route } from './objects.js'
-import { freePorts, root, run, stop, until } from './processes.js'
+import { freePorts, run, stop, until } from './processes.js'
 import { writeSections } from './sections.js'
 
 const AFTER_MS = 30_000
@@ -38,7 +39,7 @@ await writeFile(resources, JSON.stringify({ kind: 'List', apiVersion: 'v1', item
 const gatehouse = run(
   process.execPath,
   [
-    ...[join(root, 'dist/main.js'), 'run', '--resources', resources],
+    ...[...PROGRAM, 'run', '--resources', resources],
     ...['--admin', `127.0.0.1:${String(admin)}`, '--listen-address', '127.0.0.1'],
     ...['--envoy', await findEnvoy({ environment: process.env })],
   ],

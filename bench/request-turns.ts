@@ -9,8 +9,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SignJWT } from 'jose'
 import { findEnvoy } from '../src/envoy/find-envoy.js'
+import { PROGRAM } from '../testing/program.js'
 import { backend, gatewayAt, OURS, policy, route } from './objects.js'
-import { freePorts, type Party, root, run, stop, until } from './processes.js'
+import { freePorts, type Party, run, stop, until } from './processes.js'
 import { ISSUER, newKeys } from './tokens.js'
 
 const MIB = 1024 ** 2
@@ -91,7 +92,7 @@ export async function measureRequests(probe: string, note: Note): Promise<void> 
   const gatehouse = run(
     process.execPath,
     [
-      ...['--import', probe, join(root, 'dist/main.js'), 'run', '--resources', resources],
+      ...['--import', probe, ...PROGRAM, 'run', '--resources', resources],
       ...['--admin', `127.0.0.1:${String(admin)}`, '--listen-address', '127.0.0.1'],
       ...['--envoy', await findEnvoy({ environment: process.env })],
     ],

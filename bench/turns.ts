@@ -60,6 +60,8 @@ interface Stretch {
   readonly what: string
   /** CPU milliseconds. */
   readonly longest: number
+  /** Of these, what V8 spent on collections. */
+  readonly collected: number
 }
 
 async function measure(party: Party): Promise<readonly Stretch[]> {
@@ -109,9 +111,10 @@ async function longestOf(party: Party, what: string): Promise<Stretch> {
   party.child.kill('SIGUSR2')
   for await (const [line] of lines as AsyncIterableIterator<[string]>)
     if (line.startsWith('longest ')) {
-      const longest = Number(line.split(' ')[1])
-      if (what !== '') say(`${what}: ${String(longest)} ms`)
-      return { what, longest }
+      const [, longest = 0, collected = 0] = line.split(' ').map(Number)
+      if (what !== '')
+        say(`${what}: ${String(longest)} ms, of which ${String(collected)} for collections`)
+      return { what, longest, collected }
     }
   throw new Error('the probe does not answer')
 }
@@ -135,8 +138,10 @@ function untilAllHave(envoys: readonly LightEnvoy[], hosts: number): Promise<voi
 }
 
 function tableOf(stretches: readonly Stretch[]): string {
-  const rows = stretches.map(({ what, longest }) => [what, `${longest.toFixed(1)} ms`])
-  return table(['while', 'longest stretch'], rows)
+  const rows = stretches.map(({ what, longest, collected }) => [
+    ...[what, `${longest.toFixed(1)} ms`, `${collected.toFixed(1)} ms`],
+  ])
+  return table(['while', 'longest stretch', 'of it collections'], rows)
 }
 
 function report(ofConfiguration: readonly Stretch[], ofRequests: readonly Stretch[]): string {
@@ -144,8 +149,8 @@ function report(ofConfiguration: readonly Stretch[], ofRequests: readonly Stretc
 
 \`npm run bench:turns\` wrote this section: \`gatehouse serve\` with ${ROUTES.toLocaleString('en')} routes, each with a host, a backend
 and a policy of its own, in as many files of one folder; ${String(ENVOYS)} clients that take what an Envoy takes, by incremental ADS. The
-longest time that the main thread worked without yielding, in CPU time, measured from when the first server listens.
-Full collections by V8 count.
+longest time that the main thread worked without yielding, in CPU time, measured from when the first server listens, and how
+much of it V8 spent on collections.
 
 ${tableOf(ofConfiguration)}
 

@@ -6,12 +6,13 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { availableParallelism, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { findEnvoy } from '../src/envoy/find-envoy.js'
+import { PROGRAM } from '../testing/program.js'
 import { startAnsweringServer } from './answering-server.js'
 import { cpuTime } from './cpu-time.js'
 import { load } from './load.js'
 import { median } from './median.js'
 import { backend, gatewayAt, gatewayClass, policy, route } from './objects.js'
-import { freePort, type Party, root, run, stop, until, untilHolds } from './processes.js'
+import { freePort, type Party, run, stop, until, untilHolds } from './processes.js'
 import { writeSections } from './sections.js'
 import { machine, table } from './table.js'
 import { AUDIENCE, ISSUER, type Keys, newKeys, newTokens } from './tokens.js'
@@ -80,7 +81,7 @@ async function startStack(
   ]
   await writeFile(resources, JSON.stringify({ kind: 'List', apiVersion: 'v1', items }))
   const gatehouse = run(process.execPath, [
-    ...[join(root, 'dist/main.js'), 'run', '--resources', resources, '--admin', admin],
+    ...[...PROGRAM, 'run', '--resources', resources, '--admin', admin],
     ...['--listen-address', '127.0.0.1', '--workers', String(workers), '--log-level', 'error'],
     ...['--envoy', await findEnvoy({ environment: process.env }), ...flags],
   ])

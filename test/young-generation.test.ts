@@ -11,7 +11,7 @@ test.each([
   'Dockerfile',
   'scripts/gatehouse.mjs',
   'src/main.ts',
-  'bench/gatehouse.ts',
+  'testing/program.ts',
   'README.md',
 ])('%s', (path) => expect(read(path)).toContain(FLAG))
 

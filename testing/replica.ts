@@ -4,11 +4,10 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { eventually } from './eventually.js'
 import { freePort } from './ports.js'
-
-const MAIN = resolve(import.meta.dirname, '../dist/main.js')
+import { PROGRAM } from './program.js'
 
 export interface Replica {
   /** HOST:PORT or unix:PATH */
@@ -57,7 +56,7 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
     ...['--listen-address', options.listenAddress ?? '127.0.0.1'],
     ...['--status', statusAddress, '--admin-token-file', tokenFile],
   ]
-  const own = [MAIN, 'serve', '--kubernetes', ...addresses, ...(options.flags ?? [])]
+  const own = [...PROGRAM, 'serve', '--kubernetes', ...addresses, ...(options.flags ?? [])]
   const [program = '', ...args] = withHosts(options.hosts, [process.execPath, ...own])
   const child = spawn(program, args, {
     stdio: ['ignore', 'ignore', 'pipe'],
