@@ -1,11 +1,11 @@
-// Builds dist/main.js: generates the wire types from proto/ if they are stale, then compiles TypeScript, the script of
-// the status page and the sample webhook, and bundles the client of Kubernetes.
+// Builds dist/main.js: generates the wire types from proto/ if they are stale, then bundles the programs, and compiles the
+// script of the status page and the sample webhook. Types are checked by `npm run typecheck`.
 
 import { execFileSync } from 'node:child_process'
 import { chmodSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { bundleClientLibrary } from './client-library.mjs'
+import { bundlePrograms } from './bundle.mjs'
 import { runScript } from './runtime.mjs'
 import { isStale, root } from './stale.mjs'
 
@@ -20,10 +20,9 @@ export async function build() {
     run('buf', 'generate')
     utimesSync(join(root, GENERATED), new Date(), new Date())
   }
-  run('tsc', '-p', 'tsconfig.build.json')
+  await bundlePrograms()
   run('tsc', '-p', 'src/status-client/tsconfig.json')
   run('tsc', '-p', 'config/guardrail-webhook/tsconfig.json')
-  await bundleClientLibrary()
   chmodSync(join(root, 'dist/main.js'), 0o755)
   utimesSync(join(root, 'dist/main.js'), new Date(), new Date())
 }

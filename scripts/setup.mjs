@@ -38,10 +38,9 @@ async function buildIfStale() {
     'src',
     'proto',
     'config/guardrail-webhook',
-    'scripts/client-library.mjs',
+    'scripts/bundle.mjs',
     'package-lock.json',
     'tsconfig.json',
-    'tsconfig.build.json',
   ]
   if (!isStale('dist/main.js', sources)) return
   say('building')

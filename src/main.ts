@@ -7,6 +7,7 @@ import type { Writable } from 'node:stream'
 import type { CommandIo, ExitCode } from './commands/command-io.js'
 import { errorText } from './errors.js'
 import { createLogger, type Logger } from './logger.js'
+import { ownFile } from './own-files.js'
 import { ownEnvironment, parseCommandLine, type Settings } from './settings.js'
 import type { CommandName } from './settings/commands.js'
 
@@ -92,7 +93,7 @@ function complain(sentences: readonly string[]): ExitCode {
 }
 
 async function version(): Promise<string> {
-  const text = await readFile(new URL('../package.json', import.meta.url), 'utf8')
+  const text = await readFile(ownFile('package.json'), 'utf8')
   return (JSON.parse(text) as { version: string }).version
 }
 

@@ -10,6 +10,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Json, LazyJson } from '../ir/json.js'
 import type { Logger } from '../logger.js'
+import { ownFile } from '../own-files.js'
 import { formatAddress, isLoopback, type ServerAddress } from '../settings/values.js'
 import { nextTurn, runInTurns } from '../turns.js'
 import { type PageAnswer, textAnswer } from './answer.js'
@@ -125,7 +126,7 @@ const MISSING_TOKEN: PageAnswer = {
 }
 
 /** Compiled from src/status-client. */
-const SCRIPT = new URL('../../dist/status-client/status-client.js', import.meta.url)
+const SCRIPT = ownFile('dist/status-client/status-client.js')
 
 /** Rejects with Node's listen error when the address cannot be bound. */
 export async function startAdminServer(options: AdminOptions): Promise<AdminServer> {

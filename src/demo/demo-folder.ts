@@ -4,10 +4,10 @@ import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createPrivateFolder, type PrivateFolder } from '../app/run/private-folder.js'
+import { ownFile } from '../own-files.js'
 import { type DemoValues, withValues } from './demo-resources.js'
 
-// Resolves to the same folder from src/demo and from dist/demo.
-const SOURCE = fileURLToPath(new URL('../../config/demo/', import.meta.url))
+const SOURCE = fileURLToPath(ownFile('config/demo/'))
 
 /** Creates the folder of resources for a run of the demo. */
 export async function createDemoFolder(values: DemoValues): Promise<PrivateFolder> {

@@ -1,10 +1,10 @@
 // Starts the compiled sample guardrail webhook of config/guardrail-webhook on loopback.
 
 import { fileURLToPath } from 'node:url'
+import { ownFile } from '../own-files.js'
 import { type Program, startProgram } from './program.js'
 
-// Resolves to the same file from src/demo and from dist/demo.
-const FILE = fileURLToPath(new URL('../../dist/guardrail-webhook/webhook.js', import.meta.url))
+const FILE = fileURLToPath(ownFile('dist/guardrail-webhook/webhook.js'))
 
 /** Rejects when it does not start, e.g. because the port is in use. */
 export const startGuardrailWebhook = (port: number): Promise<Program> =>

@@ -7,6 +7,7 @@ import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type CommandResult, type CommandTies, runCommand } from '../envoy/run-command.js'
+import { ownFile } from '../own-files.js'
 
 /** Returns the path of a package's module. Throws when there is no such package. */
 export type ResolvePackage = (specifier: string) => string
@@ -19,8 +20,7 @@ export interface PartyPackagesOptions extends CommandTies {
   readonly note: (sentence: string) => void
 }
 
-// Resolves to the same folder from src/demo and from dist/demo.
-const LIST = fileURLToPath(new URL('../../config/demo-parties/', import.meta.url))
+const LIST = fileURLToPath(ownFile('config/demo-parties/'))
 /** Names of the files here and when installed: npm does not publish files named package-lock.json. */
 const FILES = { 'package.json': 'package.json', 'npm-shrinkwrap.json': 'package-lock.json' }
 const PARTIES = ['oidc-provider', '@modelcontextprotocol/server-everything/dist/index.js']

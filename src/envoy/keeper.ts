@@ -6,6 +6,7 @@ import type { Socket } from 'node:net'
 import { execPath } from 'node:process'
 import { fileURLToPath } from 'node:url'
 import type { Logger } from '../logger.js'
+import { ownFile } from '../own-files.js'
 
 /** State sent to the keeper, in full at every change. */
 export interface Kept {
@@ -21,7 +22,7 @@ export interface Keeper {
   keepFolder(path: string): void
 }
 
-const PROGRAM = fileURLToPath(new URL('./keeper-main.js', import.meta.url))
+const PROGRAM = fileURLToPath(ownFile('dist/envoy/keeper-main.js'))
 /** Node flags that save memory: the keeper is idle for almost all of its life. */
 const FLAGS = ['--max-old-space-size=16', '--max-semi-space-size=1', '--single-threaded']
 const RESTART_MS = 1_000

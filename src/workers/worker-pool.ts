@@ -6,6 +6,7 @@ import { MAX_CONNECTIONS } from '../grpc/server.js'
 import type { GrpcService } from '../grpc/service.js'
 import { createLogLimit } from '../log-limit.js'
 import type { Logger } from '../logger.js'
+import { ownFile } from '../own-files.js'
 import type { Settings } from '../settings.js'
 import {
   type FromWorker,
@@ -38,7 +39,7 @@ export interface WorkerPoolDeps extends WorkerAnswersDeps {
   readonly program?: URL
 }
 
-const PROGRAM = new URL('../worker-main.js', import.meta.url)
+const PROGRAM = ownFile('dist/worker-main.js')
 /** Time for workers to end after a drain. */
 const END_MS = 1_000
 

@@ -54,7 +54,7 @@ function demo(env: Readonly<Record<string, string>>): {
 }
 
 test('has the licenses of the packages that are bundled into it', async () => {
-  const bundled = 'dist/resources/kubernetes/client-library.LICENSES.txt'
+  const bundled = 'dist/LICENSES.txt'
   const text = await readFile(join(folder, 'node_modules/envoy-gatehouse', bundled), 'utf8')
   expect(text).toMatch(/^@kubernetes\/client-node \d\S*, Apache-2.0\n\n +Apache License$/m)
   expect(text).toMatch(/^socks \d\S*, MIT\n\nThe MIT License/m)

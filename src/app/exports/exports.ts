@@ -7,6 +7,7 @@ import type { Metrics } from '../../admin/metrics.js'
 import { RecentDecisions } from '../../admin/recent-decisions.js'
 import { createDecisionLog, type DecisionLog, type WriteDecision } from '../../decision-log.js'
 import type { Logger } from '../../logger.js'
+import { ownFile } from '../../own-files.js'
 import type { Settings } from '../../settings.js'
 import { readTelemetry } from '../../settings/telemetry.js'
 import type { Telemetry } from '../../telemetry/start-telemetry.js'
@@ -94,6 +95,6 @@ export class Exports {
 }
 
 async function ownVersion(): Promise<string> {
-  const text = await readFile(new URL('../../../package.json', import.meta.url), 'utf8')
+  const text = await readFile(ownFile('package.json'), 'utf8')
   return (JSON.parse(text) as { version: string }).version
 }

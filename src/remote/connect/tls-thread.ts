@@ -4,6 +4,7 @@
 import type { Duplex } from 'node:stream'
 import { MessageChannel, Worker } from 'node:worker_threads'
 import type { Address, UpstreamTls } from '../../ir/destination.js'
+import { ownFile } from '../../own-files.js'
 import { PortStream } from './port-stream.js'
 import { RemoteError } from './remote-failure.js'
 import type { TlsOutcome, TlsPeer, WantedTls } from './tls-connection.js'
@@ -24,7 +25,7 @@ export interface TlsThreadOptions {
   readonly onSlow: (peer: TlsPeer) => void
 }
 
-const PROGRAM = new URL('./tls-main.js', import.meta.url)
+const PROGRAM = ownFile('dist/remote/connect/tls-main.js')
 
 /** Starts its thread at the first connection, and again if it has ended, which ends its connections. */
 export class TlsThread {

@@ -2,6 +2,7 @@
 
 import { getHeapStatistics } from 'node:v8'
 import { Worker } from 'node:worker_threads'
+import { ownFile } from '../../own-files.js'
 import type { DocumentReader, Part, ReadFile } from './read-documents.js'
 
 /** A message to the thread: the file to read. */
@@ -27,7 +28,7 @@ export interface ReaderThreadOptions {
 }
 
 const TIMEOUT_MS = 30_000
-const PROGRAM = new URL('./reader-main.js', import.meta.url)
+const PROGRAM = ownFile('dist/resources/files/reader-main.js')
 
 /** A reader that can read parts of files and reports how busy it is. */
 export interface ThreadReader extends DocumentReader {

@@ -1,0 +1,63 @@
+// Bundles src into the programs of dist: the main program and those of its threads and child processes, and the parts that
+// they share or load when needed. A module for each file, they took twice as long to load. The packages of
+// BUNDLED, and those that they need, are bundled too, and their licenses are put into dist/LICENSES.txt.
+
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { root } from './stale.mjs'
+
+/** Of src, without their extension. */
+const PROGRAMS = [
+  'main',
+  'worker-main',
+  'envoy/keeper-main',
+  'remote/connect/tls-main',
+  'resources/files/reader-main',
+]
+/** Its package loads 800 modules, of which Gatehouse needs a few: half a second and 40 MB. */
+const BUNDLED = ['@kubernetes/client-node']
+/** For the packages in CommonJS among them, which ask for Node's own modules. */
+const REQUIRE = `import { createRequire as requireBeside } from 'node:module'; const require = requireBeside(import.meta.url);`
+
+/** Replaces dist. Rejects after esbuild has printed its errors. */
+export async function bundlePrograms() {
+  const { build } = await import('esbuild')
+  rmSync(join(root, 'dist'), { recursive: true, force: true })
+  const { metafile } = await build({
+    entryPoints: PROGRAMS.map((name) => join(root, `src/${name}.ts`)),
+    outbase: join(root, 'src'),
+    outdir: join(root, 'dist'),
+    bundle: true,
+    splitting: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node22',
+    external: externalPackages(),
+    banner: { js: REQUIRE },
+    sourcemap: true,
+    metafile: true,
+    absWorkingDir: root,
+  })
+  writeFileSync(join(root, 'dist/LICENSES.txt'), licensesOf(Object.keys(metafile.inputs)))
+}
+
+function externalPackages() {
+  const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  return Object.keys(dependencies).filter((name) => !BUNDLED.includes(name))
+}
+
+/** Returns the licenses of the packages that the files belong to. */
+function licensesOf(files) {
+  const folders = files.map((file) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(file)?.[1])
+  const packages = [...new Set(folders.filter((folder) => folder !== undefined))].sort()
+  return packages.map(licenseOf).join('\n')
+}
+
+function licenseOf(folder) {
+  const { name, version, license } = JSON.parse(
+    readFileSync(join(root, folder, 'package.json'), 'utf8'),
+  )
+  const file = readdirSync(join(root, folder)).find((name) => /^licen[cs]e/i.test(name))
+  const text = file === undefined ? '' : readFileSync(join(root, folder, file), 'utf8')
+  return `${name} ${version}, ${license}\n\n${text}`
+}
