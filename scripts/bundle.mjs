@@ -3,7 +3,7 @@
 // BUNDLED, and those that they need, are bundled too, and their licenses are put into dist/LICENSES.txt.
 
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { root } from './stale.mjs'
 
 /** Of src, without their extension. */
@@ -13,6 +13,14 @@ const PROGRAMS = [
   'envoy/keeper-main',
   'remote/connect/tls-main',
   'resources/files/reader-main',
+]
+/** What scripts and a test load beside them. */
+const MODULES = [
+  'app/memory/heap-growth',
+  'demo/demo-parties',
+  'demo/identity-provider',
+  'demo/llm-server',
+  'envoy/find-envoy',
 ]
 /** Its package loads 800 modules, of which Gatehouse needs a few: half a second and 40 MB. */
 const BUNDLED = ['@kubernetes/client-node']
@@ -24,7 +32,7 @@ export async function bundlePrograms() {
   const { build } = await import('esbuild')
   rmSync(join(root, 'dist'), { recursive: true, force: true })
   const { metafile } = await build({
-    entryPoints: PROGRAMS.map((name) => join(root, `src/${name}.ts`)),
+    entryPoints: [...PROGRAMS, ...MODULES].map((name) => join(root, `src/${name}.ts`)),
     outbase: join(root, 'src'),
     outdir: join(root, 'dist'),
     bundle: true,
@@ -38,7 +46,15 @@ export async function bundlePrograms() {
     metafile: true,
     absWorkingDir: root,
   })
+  requireAtTop(metafile, 'src/own-files.ts')
   writeFileSync(join(root, 'dist/LICENSES.txt'), licensesOf(Object.keys(metafile.inputs)))
+}
+
+/** Throws unless the module, which finds files by its own place, is in a file at the top of dist. */
+function requireAtTop({ outputs }, module) {
+  const homes = Object.keys(outputs).filter((file) => module in outputs[file].inputs)
+  const wrong = homes.filter((file) => dirname(file) !== 'dist')
+  if (wrong.length > 0) throw new Error(`${module} must not be bundled into ${wrong.join(', ')}`)
 }
 
 function externalPackages() {
