@@ -5,6 +5,7 @@ import type { AttachedRoutes } from '../../gatewayapi/routes/route-chunks.js'
 import { SUPPORTED_FEATURES } from '../../gatewayapi/status/supported-features.js'
 import { keyIn, ownerKey } from '../../gatewayapi/world/world.js'
 import { briefMemo, memo } from '../../incremental/memo.js'
+import type { Parts } from '../../incremental/sorted-list.js'
 import {
   type Condition,
   type GatewayName,
@@ -16,7 +17,7 @@ import type { ProvisionProblem } from '../../provision/wanted-envoys.js'
 import { resourceKey } from '../../resources/decode/resource-set.js'
 import type { Problem } from '../../resources/kinds/resources.js'
 import type { ObjectStatus } from '../../resources/kubernetes/status-writer.js'
-import { mapEach, type Work } from '../../turns.js'
+import { mapEach, mapWork, type Work } from '../../turns.js'
 import type { PipelineState } from '../pipeline/pipeline.js'
 
 /** What the controllers of this replica have found. */
@@ -33,9 +34,9 @@ export interface ControllerFindings {
 type ClusterStatuses = (
   state: PipelineState,
   findings?: ControllerFindings,
-) => Work<readonly ObjectStatus[]>
+) => Work<Parts<ObjectStatus>>
 
-/** Creates a function that derives statuses in slices, and keeps those it has derived: the same object is a status that needs no comparison. */
+/** Creates a function that derives statuses in slices, and keeps those it has derived: the same object, or list, is one that needs no comparison. */
 export function createClusterStatuses(): ClusterStatuses {
   const enforcedStatus = memo((enforcement: Enforcement) =>
     briefMemo((status: ResourceStatus) => withEnforcement(status, enforcement)),
@@ -43,25 +44,32 @@ export function createClusterStatuses(): ClusterStatuses {
   const featureStatus = memo((supportedFeatures: readonly string[]) =>
     memo((gatewayClass: ResourceStatus) => ({ ...gatewayClass, supportedFeatures })),
   )
-  return (state, findings = {}) => statusesOf(state, findings, { enforcedStatus, featureStatus })
+  const isFinal = memo((part: readonly ResourceStatus[]) => part.every(isFinalByItself))
+  return (state, findings = {}) =>
+    statusesOf(state, findings, { enforcedStatus, featureStatus, isFinal })
 }
 
 /** Functions that return the same status for the same objects. */
 interface KeptStatuses {
   readonly enforcedStatus: (enforcement: Enforcement) => (status: ResourceStatus) => ObjectStatus
   readonly featureStatus: (features: readonly string[]) => (status: ResourceStatus) => ObjectStatus
+  /** Whether nothing but problems and enforcement may be added to the statuses of a part. */
+  readonly isFinal: (part: readonly ResourceStatus[]) => boolean
 }
+
+const isFinalByItself = ({ kind }: ResourceStatus): boolean =>
+  kind !== 'Gateway' && kind !== 'ListenerSet' && kind !== 'GatewayClass'
 
 function* statusesOf(
   { translation, provider }: PipelineState,
   { enforced, provisionProblem, supportedFeatures = SUPPORTED_FEATURES }: ControllerFindings,
-  { enforcedStatus, featureStatus }: KeptStatuses,
-): Work<readonly ObjectStatus[]> {
+  { enforcedStatus, featureStatus, isFinal }: KeptStatuses,
+): Work<Parts<ObjectStatus>> {
   if (provider?.complete !== true || translation === undefined) return []
   const broken = brokenObjects(provider.problems)
   // Comparing names first avoids making a key for each of thousands of statuses.
   const names = new Set([...broken.values()].map(({ name }) => name))
-  const own = yield* mapEach(translation.statuses, (status): ObjectStatus => {
+  const finished = (status: ResourceStatus): ObjectStatus => {
     const now = names.has(status.name) ? withProblems(status, broken) : status
     if (status.kind === 'Gateway')
       return withRoutes(withProvision(now, provisionProblem?.(status)), translation.attachedRoutes)
@@ -70,12 +78,16 @@ function* statusesOf(
     const enforcement = enforced?.get(keyIn(status.namespace, status.name))
     const isPolicy = status.kind === 'ProxyPolicy' && enforcement !== undefined
     return isPolicy ? enforcedStatus(enforcement)(now) : now
+  }
+  const isAsTranslated = names.size === 0 && enforced === undefined
+  const own = yield* mapWork(translation.statusParts, function* (part) {
+    return isAsTranslated && isFinal(part) ? part : yield* mapEach(part, finished)
   })
   const others = [...broken.values()].map(({ messages, ...object }) => ({
     ...object,
     conditions: [invalidCondition(messages)],
   }))
-  return [...own, ...others]
+  return [...own, others]
 }
 
 type Named = Pick<ObjectStatus, 'kind' | 'namespace' | 'name'>

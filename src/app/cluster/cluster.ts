@@ -1,6 +1,7 @@
 // Connects Gatehouse to a cluster: resources are read from the API server, and one replica writes their status back.
 
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Parts } from '../../incremental/sorted-list.js'
 import type { Logger } from '../../logger.js'
 import type { EnvoyTokens } from '../../provision/envoy-tokens.js'
 import type { ResourceProvider } from '../../resources/kinds/resources.js'
@@ -94,7 +95,7 @@ export function createCluster(settings: Settings, logger: Logger): Cluster {
 function updates(
   writer: Pick<StatusWriter, 'update'>,
   logger: Logger,
-  statusesWork: () => Work<readonly ObjectStatus[]>,
+  statusesWork: () => Work<Parts<ObjectStatus>>,
 ): () => void {
   let [isRunning, isDue] = [false, false]
   const run = async (): Promise<void> => {

@@ -3,7 +3,8 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import { errorText } from '../../errors.js'
-import { differences } from '../../incremental/diff.js'
+import { partDifferences } from '../../incremental/diff.js'
+import type { Parts } from '../../incremental/sorted-list.js'
 import type { JsonObject } from '../../ir/json.js'
 import { isJsonObject } from '../../ir/json.js'
 import { resourceKey } from '../decode/resource-set.js'
@@ -37,8 +38,8 @@ export interface ObjectStatus extends StatusContent {
 
 /** Writes statuses. */
 export interface StatusWriter {
-  /** Sets all wanted statuses. */
-  update(statuses: readonly ObjectStatus[]): void
+  /** Sets all wanted statuses. A part that is the same list as before is not looked into. */
+  update(statuses: Parts<ObjectStatus>): void
   /** Marks a new or replaced object: the next update compares its status even if the wanted one is unchanged. */
   touched(key: string): void
   /** Compares the status of an object again after a change of the status: another writer may have overwritten it. */
@@ -62,7 +63,7 @@ class Writer implements StatusWriter {
   readonly #controllerName: string
   readonly #paths: StatusPaths
   readonly #wanted = new Map<string, ObjectStatus>()
-  #statuses: readonly ObjectStatus[] = []
+  #statuses: Parts<ObjectStatus> = []
   /** Keys of statuses and objects that changed since the last comparison. */
   readonly #touched = new Set<string>()
   /** What was compared last, as thousands stay the same at every change. */
@@ -91,8 +92,8 @@ class Writer implements StatusWriter {
     })
   }
 
-  update(statuses: readonly ObjectStatus[]): void {
-    const { removed, added } = differences(this.#statuses, statuses)
+  update(statuses: Parts<ObjectStatus>): void {
+    const { removed, added } = partDifferences(this.#statuses, statuses)
     this.#statuses = statuses
     const withAddresses = new Set<string>()
     for (const each of removed) {

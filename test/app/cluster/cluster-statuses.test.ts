@@ -9,7 +9,7 @@ import { KUBERNETES, type Problem } from '../../../src/resources/kinds/resources
 import { atOnce } from '../../../src/turns.js'
 
 const derive = createClusterStatuses()
-const clusterStatuses = (state: PipelineState) => atOnce(derive(state))
+const clusterStatuses = (state: PipelineState) => atOnce(derive(state)).flat()
 
 const named = { namespace: 'default', name: 'mcp' }
 const accepted: Condition = {
@@ -105,7 +105,24 @@ test('a Gateway or ListenerSet has the routes of its own listeners', () => {
 
 test('the statuses of thousands are derived in as many steps', () => {
   const many = Array.from({ length: 3_000 }, (_, index) => ({ ...policy, name: String(index) }))
-  const work = derive(stateOf(many))
+  const work = derive(stateOf(many, [problem('spec.x: unknown', { name: '7' })]))
   for (let step = 0; step < 3_000; step += 1) expect(work.next().done).toBe(false)
-  expect(atOnce(work)).toHaveLength(3_000)
+  expect(atOnce(work).flat()).toHaveLength(3_000)
+})
+
+test('a list that needs nothing more is passed on as it is, whatever the others need', () => {
+  const gateway: ResourceStatus = { ...policy, kind: 'Gateway', namespace: 'infra', name: 'gw' }
+  const [final, rest] = [[policy], [gateway, policy]]
+  const { provider, translation } = stateOf(final)
+  const state = {
+    provider,
+    ...(translation && { translation: { ...translation, statusParts: [final, rest] } }),
+  }
+  const [first, second] = atOnce(derive(state))
+  expect(first).toBe(final)
+  expect(second).toMatchObject([{ kind: 'Gateway', attachedRoutes: new Map() }, policy])
+  const enforcement = { policy: named, isEnforced: true, reason: 'Enforced', message: '' } as const
+  const enforced = new Map([['default/mcp', enforcement]])
+  const [inMesh] = atOnce(derive(state, { enforced }))
+  expect(inMesh?.[0]?.conditions.map(({ type }) => type)).toContain('Enforced')
 })

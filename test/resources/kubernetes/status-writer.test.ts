@@ -107,7 +107,7 @@ function cluster(...names: readonly string[]) {
 test('one that is refused is tried again after pauses that grow, without holding up others', async () => {
   const { writer, refused, writesOf } = cluster('a', 'b')
   refused.add('a')
-  writer.update([said('a'), said('b')])
+  writer.update([[said('a'), said('b')]])
   await vi.advanceTimersByTimeAsync(1_000)
   expect([writesOf('a'), writesOf('b')]).toEqual([2, 1])
   await vi.advanceTimersByTimeAsync(5 * MINUTE)
@@ -124,11 +124,11 @@ test('one that is refused is tried again after pauses that grow, without holding
 test('one whose status differs again does not wait for the backoff', async () => {
   const { writer, refused, writesOf, statusOf } = cluster('a')
   refused.add('a')
-  writer.update([said('a')])
+  writer.update([[said('a')]])
   await vi.advanceTimersByTimeAsync(5 * MINUTE)
   refused.delete('a')
   const before = writesOf('a')
-  writer.update([said('a', 'It is accepted now.')])
+  writer.update([[said('a', 'It is accepted now.')]])
   await vi.advanceTimersByTimeAsync(0)
   expect(writesOf('a')).toBe(before + 1)
   expect(JSON.stringify(statusOf('a'))).toContain('It is accepted now.')
@@ -140,12 +140,12 @@ test('thousands that are refused are not tried again all at once', async () => {
   const { writer, refused, writes, writesOf } = cluster(...names, 'late')
   for (const name of names) refused.add(name)
   const all = names.map((name) => said(name))
-  writer.update(all)
+  writer.update([all])
   await vi.advanceTimersByTimeAsync(100)
   expect(writes).toHaveLength(names.length)
   await vi.advanceTimersByTimeAsync(MINUTE)
   expect(writes.length - names.length).toBeLessThanOrEqual(4 * 2 * 60)
-  writer.update([...all, said('late')])
+  writer.update([[...all, said('late')]])
   await vi.advanceTimersByTimeAsync(0)
   expect(writesOf('late')).toBe(1)
   refused.clear()
@@ -158,7 +158,7 @@ test('thousands that are refused are not tried again all at once', async () => {
 
 test('a status that was wiped is written again when the watch reports it', async () => {
   const { writer, statusOf, wipe, show, writesOf } = cluster('a')
-  writer.update([said('a')])
+  writer.update([[said('a')]])
   await vi.advanceTimersByTimeAsync(0)
   show('a')
   const ours = statusOf('a')
@@ -173,7 +173,7 @@ test('a status that was wiped is written again when the watch reports it', async
 
 test('two that write over each other do so ever more rarely', async () => {
   const { writer, statusOf, wipe, show, writesOf } = cluster('a')
-  writer.update([said('a')])
+  writer.update([[said('a')]])
   for (let second = 0; second < 300; second += 1) {
     await vi.advanceTimersByTimeAsync(1_000)
     if (statusOf('a') === undefined) continue
@@ -195,7 +195,7 @@ test('a watch that shows own writes late causes no other write', async () => {
   const { writer, statusOf, show, writesOf } = cluster('a')
   const objects: JsonObject[] = []
   for (const message of ['one', 'two', 'three']) {
-    writer.update([said('a', message)])
+    writer.update([[said('a', message)]])
     await vi.advanceTimersByTimeAsync(0)
     expect(JSON.stringify(statusOf('a'))).toContain(message)
     objects.push({
@@ -218,16 +218,16 @@ test('of a thousand, it compares those with a new status and objects that change
   const names = Array.from({ length: 1_000 }, (_, index) => `b-${String(index)}`)
   const { writer, looks, writesOf } = cluster(...names)
   const all = names.map((name) => said(name))
-  writer.update(all)
+  writer.update([all])
   await vi.advanceTimersByTimeAsync(1_000)
   looks.length = 0
-  writer.update(all.with(7, said('b-7', 'It is accepted now.')))
+  writer.update([all.with(7, said('b-7', 'It is accepted now.'))])
   await vi.advanceTimersByTimeAsync(1_000)
   expect(new Set(looks)).toEqual(new Set(['b-7']))
   expect(writesOf('b-7')).toBe(2)
   looks.length = 0
   writer.touched(keyOf('b-8'))
-  writer.update(all.with(7, said('b-7', 'It is accepted now.')))
+  writer.update([all.with(7, said('b-7', 'It is accepted now.'))])
   await vi.advanceTimersByTimeAsync(1_000)
   expect(new Set(looks)).toEqual(new Set(['b-7', 'b-8']))
   await writer.close()
@@ -236,7 +236,7 @@ test('of a thousand, it compares those with a new status and objects that change
 test('a thousand are compared in many turns, and losing the Lease stops the comparison', async () => {
   const names = Array.from({ length: 1_000 }, (_, index) => `b-${String(index)}`)
   const { writer, looks, writes, yields } = cluster(...names)
-  writer.update(names.map((name) => said(name)))
+  writer.update([names.map((name) => said(name))])
   // Some are compared, and four writes have begun.
   expect(looks.length).toBeLessThanOrEqual(64 + 4)
   yields()
