@@ -1,6 +1,6 @@
 // Formats measurements of changes to a running Gatehouse as sections of docs/performance.md.
 
-import type { LiveChanges } from './live-changes.js'
+import type { Cost, LiveChanges } from './live-changes.js'
 import { CHANGES } from './live-changes.js'
 import { machine, megabytes, table } from './table.js'
 
@@ -50,7 +50,8 @@ export const reportCluster = (rows: readonly LiveRow[]): string => `## From an A
 
 \`npm run bench:kubernetes\` wrote this section: such routes, each with a host of its own, backends and policies in a real API
 server, one replica of \`gatehouse serve --kubernetes\`, and the same Envoy. The call to the API server, the watch, and a
-pause of 30 ms in which more changes are waited for are in every time; the status that Gatehouse writes is in its CPU.
+pause of 30 ms in which more changes are waited for are in every time; the status that Gatehouse writes is in its CPU, of
+which the mean is in brackets, with a full collection of V8 wherever one falls among the changes.
 
 ${liveTable(rows)}
 
@@ -60,7 +61,8 @@ ${machine()}
 const TERMS = `One of them is changed
 at a time: a route gets another path, a policy another rule. Times are from the write (medians of ${String(CHANGES)}): until the response
 with the change is on the wire, until Envoy's ACK, and, for a policy, of which Envoy need not hear, until Gatehouse decides by
-it. "Sent" is what went to Envoy for it; CPU is Gatehouse's for one change, memory (RSS) its own at the end.`
+it. "Sent" is what went to Envoy for it; CPU is Gatehouse's for one change, and the mean in brackets, in which a full collection
+of V8 counts wherever one falls among the changes; memory (RSS) is its own at the end.`
 
 const HEADS = [
   'routes and policies',
@@ -107,13 +109,16 @@ const figures = (rows: readonly LiveRow[]): string =>
       ms(route.wire),
       ms(route.accepted),
       bytes(route.bytes),
-      ms(route.cpu),
+      cpu(route),
       ms(policy.published),
       bytes(policy.bytes),
-      ms(policy.cpu),
+      cpu(policy),
       megabytes(memory),
     ]),
   )
+
+/** The median, and the mean in brackets. */
+const cpu = (cost: Cost): string => `${ms(cost.cpu)} (${cost.meanCpu.toFixed(0)})`
 
 const ms = (value: number): string => `${value.toFixed(0)} ms`
 
