@@ -10,6 +10,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { eventually } from '../../testing/eventually.js'
 import { freePort } from '../../testing/ports.js'
+import { MAIN } from '../../testing/program.js'
 import { type Backend, startBackend } from '../support/backend.js'
 import { type DocumentServer, startDocumentServer } from '../support/document-server.js'
 import { envoyPath } from '../support/envoy.js'
@@ -26,7 +27,6 @@ import { type Gatehouse, startGatehouse } from '../support/stack.js'
 import { keySet, newKey, type SigningKey, signToken } from '../support/tokens.js'
 
 const ISSUER = 'https://idp.example/'
-const MAIN = resolve(import.meta.dirname, '../../dist/main.js')
 const DOCUMENT = resolve(import.meta.dirname, '../../docs/claims.md')
 
 interface HttpConnectionManager {

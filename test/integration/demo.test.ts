@@ -5,17 +5,16 @@ import { once } from 'node:events'
 import { existsSync, readdirSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../../testing/eventually.js'
 import { freePort } from '../../testing/ports.js'
+import { MAIN } from '../../testing/program.js'
 import { type Backend, startBackend } from '../support/backend.js'
 import { ts2 } from '../support/clients/ts2.js'
 import { envoyPath } from '../support/envoy.js'
 import { bearer, initialize, send } from '../support/http.js'
 import { descendantsOf, isGone } from '../support/processes.js'
-
-const MAIN = resolve(import.meta.dirname, '../../dist/main.js')
 
 interface Demo {
   readonly child: ChildProcess

@@ -14,6 +14,7 @@ import { type LlmServer, startLlmServer } from '../../src/demo/llm-server.js'
 import type { Program } from '../../src/demo/program.js'
 import { eventually } from '../../testing/eventually.js'
 import { freePort } from '../../testing/ports.js'
+import { MAIN } from '../../testing/program.js'
 import { type Backend, startBackend } from '../support/backend.js'
 import { type DocumentServer, startDocumentServer } from '../support/document-server.js'
 import { envoyPath } from '../support/envoy.js'
@@ -22,7 +23,6 @@ import { type Gatehouse, startGatehouse } from '../support/stack.js'
 import { keySet, newKey, type SigningKey, signToken } from '../support/tokens.js'
 
 const CONFIG = resolve(import.meta.dirname, '../../config')
-const MAIN = resolve(import.meta.dirname, '../../dist/main.js')
 
 let backend: Backend
 let llm: LlmServer

@@ -2,7 +2,6 @@
 // unchecked.
 
 import { execFileSync } from 'node:child_process'
-import { resolve } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { startEnvoy } from '../../src/envoy/child.js'
@@ -10,6 +9,7 @@ import { waitUntilLive } from '../../src/envoy/wait-until-live.js'
 import type { JsonObject } from '../../src/ir/json.js'
 import { eventually } from '../../testing/eventually.js'
 import { freePort } from '../../testing/ports.js'
+import { MAIN } from '../../testing/program.js'
 import { type Backend, startBackend } from '../support/backend.js'
 import { envoyPath } from '../support/envoy.js'
 import {
@@ -25,7 +25,6 @@ import { type Answer, send } from '../support/http.js'
 import { gateway, proxyBackend } from '../support/resources.js'
 import { type Gatehouse, startGatehouse } from '../support/stack.js'
 
-const MAIN = resolve(import.meta.dirname, '../../dist/main.js')
 const PHASES = ['request', 'response'] as const
 const quiet = { debug() {}, info() {}, warn() {}, error() {} }
 const closers: (() => unknown)[] = []

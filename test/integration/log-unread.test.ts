@@ -3,13 +3,12 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { openSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { eventually } from '../../testing/eventually.js'
 import { freePort } from '../../testing/ports.js'
+import { MAIN } from '../../testing/program.js'
 import { temporaryFolder } from '../support/program.js'
-
-const MAIN = resolve(import.meta.dirname, '../../dist/main.js')
 
 test.each([
   ['the reader of its log is gone', 'pipe' as const],

@@ -4,13 +4,12 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { renameSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect, onTestFinished, test } from 'vitest'
 import { eventually } from '../../testing/eventually.js'
+import { MAIN } from '../../testing/program.js'
 import { temporaryFolder } from '../support/program.js'
-
-const MAIN = resolve(import.meta.dirname, '../../dist/main.js')
 
 const service = (name: string) =>
   `apiVersion: v1\nkind: Service\nmetadata: { name: ${name} }\nspec: { ports: [{ port: 80 }] }\n`

@@ -3,18 +3,17 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { eventually } from '../../testing/eventually.js'
 import { freePort } from '../../testing/ports.js'
+import { MAIN } from '../../testing/program.js'
 import { startBackend } from '../support/backend.js'
 import { envoyPath } from '../support/envoy.js'
 import { send } from '../support/http.js'
 import { descendantsOf, isGone } from '../support/processes.js'
 import { program, temporaryFolder } from '../support/program.js'
 import { gateway, httpRoute, proxyBackend, rule, toYaml } from '../support/resources.js'
-
-const MAIN = resolve(import.meta.dirname, '../../dist/main.js')
 
 interface Started {
   readonly child: ChildProcess

@@ -1,7 +1,6 @@
 // `gatehouse serve` with a separately started Envoy that uses the bootstrap that Gatehouse prints.
 
 import { execFileSync } from 'node:child_process'
-import { resolve } from 'node:path'
 import type { ClientReadableStream } from '@grpc/grpc-js'
 import { credentials, makeGenericClientConstructor, status } from '@grpc/grpc-js'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -11,6 +10,7 @@ import { waitUntilLive } from '../../src/envoy/wait-until-live.js'
 import type { JsonObject } from '../../src/ir/json.js'
 import { eventually } from '../../testing/eventually.js'
 import { freePort } from '../../testing/ports.js'
+import { MAIN } from '../../testing/program.js'
 import { type Backend, startBackend } from '../support/backend.js'
 import { envoyPath } from '../support/envoy.js'
 import { authorizationService, healthService } from '../support/grpc-client.js'
@@ -19,7 +19,6 @@ import { gateway, httpRoute, proxyBackend, proxyPolicy, rule } from '../support/
 import { type Gatehouse, startGatehouse } from '../support/stack.js'
 import { keySet, newKey, signToken } from '../support/tokens.js'
 
-const MAIN = resolve(import.meta.dirname, '../../dist/main.js')
 const quiet = { debug() {}, info() {}, warn() {}, error() {} }
 const closers: (() => unknown)[] = []
 

@@ -3,13 +3,11 @@
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
+import { MAIN } from '../../testing/program.js'
 import { envoyPath } from '../support/envoy.js'
 import { temporaryFolder } from '../support/program.js'
-
-const MAIN = resolve(import.meta.dirname, '../../dist/main.js')
 
 /** Starts it where each file may have one block: the first write stores a part, and the next one fails. */
 async function startWithoutRoom(

@@ -3,14 +3,13 @@
 import { spawnSync } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type AnyObject, ApiError } from '../../testing/api-call.js'
 import { type ApiServer, startApiServer } from '../../testing/api-server.js'
+import { MAIN } from '../../testing/program.js'
 import { API_GROUP, toYaml } from '../support/resources.js'
 import { service } from './support/objects.js'
-
-const MAIN = resolve(import.meta.dirname, '../../dist/main.js')
 
 let api: ApiServer
 let folder: string

@@ -1,16 +1,15 @@
 // An Envoy that Gatehouse did not start, started by hand with the output of `gatehouse bootstrap`.
 
 import { execFile } from 'node:child_process'
-import { resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { parse } from 'yaml'
 import { startEnvoy } from '../../src/envoy/child.js'
 import { waitUntilLive } from '../../src/envoy/wait-until-live.js'
 import type { JsonObject } from '../../src/ir/json.js'
 import { freePort } from '../../testing/ports.js'
+import { MAIN } from '../../testing/program.js'
 import { envoyPath } from './envoy.js'
 
-const MAIN = resolve(import.meta.dirname, '../../dist/main.js')
 const LIVE_MS = 30_000
 const quiet = { debug() {}, info() {}, warn() {}, error() {} }
 

@@ -4,14 +4,14 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { afterEach } from 'vitest'
 import { eventually } from '../../testing/eventually.js'
 import { freePort } from '../../testing/ports.js'
+import { MAIN } from '../../testing/program.js'
 import { envoyPath } from './envoy.js'
 import { toYaml } from './resources.js'
 
-const MAIN = resolve(import.meta.dirname, '../../dist/main.js')
 const READY_MS = 30_000
 
 export interface StatusEntry {

@@ -2,11 +2,10 @@
 // bootstrap, and a Service with the label that names the Gateway.
 
 import { execFileSync } from 'node:child_process'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import type { ApiServer } from '../../../testing/api-server.js'
+import { MAIN } from '../../../testing/program.js'
 import { type Loop, startLoop } from './loop.js'
-
-const MAIN = resolve(import.meta.dirname, '../../../dist/main.js')
 
 interface Gateway {
   readonly metadata: { readonly name: string; readonly namespace: string; readonly uid: string }

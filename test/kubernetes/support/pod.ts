@@ -3,12 +3,12 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import type { AnyObject } from '../../../testing/api-call.js'
+import { MAIN } from '../../../testing/program.js'
 import type { KeyPair } from '../../support/certificates.js'
 import { envoyPath } from '../../support/envoy.js'
 
-const MAIN = resolve(import.meta.dirname, '../../../dist/main.js')
 const NAME = 'pod-1'
 
 export interface Container {

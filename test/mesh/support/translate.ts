@@ -1,10 +1,8 @@
 // Runs `gatehouse translate --for …` as a user would.
 
 import { execFile } from 'node:child_process'
-import { resolve } from 'node:path'
 import { promisify } from 'node:util'
-
-const MAIN = resolve(import.meta.dirname, '../../../dist/main.js')
+import { MAIN } from '../../../testing/program.js'
 
 /** Resolves with the output. Rejects if the exit code is not 0. */
 export async function translateFor(mesh: string, ...args: readonly string[]): Promise<string> {

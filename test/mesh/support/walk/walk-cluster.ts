@@ -5,16 +5,16 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { startMcpServer } from '../../../../src/demo/mcp-server.js'
 import type { AnyObject } from '../../../../testing/api-call.js'
 import { ADDRESS, type ApiServer } from '../../../../testing/api-server.js'
 import { eventually } from '../../../../testing/eventually.js'
+import { MAIN } from '../../../../testing/program.js'
 import { endpointSlice, inNamespace } from '../../../kubernetes/support/objects.js'
 import { containerNamed } from '../../../kubernetes/support/pod.js'
 import { startTcpProxy } from '../../../kubernetes/support/tcp-proxy.js'
 
-const MAIN = resolve(import.meta.dirname, '../../../../dist/main.js')
 /** Longest time between the steps of a walk, on a busy machine. */
 const PATIENCE = 120_000
 
