@@ -50,8 +50,7 @@ export const reportCluster = (rows: readonly LiveRow[]): string => `## From an A
 
 \`npm run bench:kubernetes\` wrote this section: such routes, each with a host of its own, backends and policies in a real API
 server, one replica of \`gatehouse serve --kubernetes\`, and the same Envoy. The call to the API server, the watch, and a
-pause of 30 ms in which more changes are waited for are in every time; the status that Gatehouse writes is in its CPU, of
-which the mean is in brackets, with a full collection of V8 wherever one falls among the changes.
+pause of 30 ms in which more changes are waited for are in every time; the status that Gatehouse writes is in its CPU.
 
 ${liveTable(rows)}
 
