@@ -9,14 +9,15 @@ import { holdBackNewRoutes } from '../decode/quarantine.js'
 import { kindsOf } from '../kinds/kinds.js'
 import type { ProviderState, ResourceProvider } from '../kinds/resources.js'
 import { EMPTY_RECORD, recordOf } from './file-record.js'
-import { type FileTree, findFiles, type FoundFile, MAX_FILES } from './file-tree.js'
-import { createFolderWatcher, type WatchFolder } from './folder-watcher.js'
+import { type FileTree, type FoundFile, MAX_FILES } from './file-tree.js'
+import { createFolderWatcher, type WatchedFolders, type WatchFolder } from './folder-watcher.js'
 import { FullDisks } from './full-disk.js'
 import { type KnownFile, KnownFiles, wasEmptied, type Writing } from './known-files.js'
 import { ChangedNames, lookAgain } from './look-again.js'
 import { type DocumentReader, readerInPlace } from './read-documents.js'
 import { SeenWrites } from './seen-writes.js'
 import { QUIET_MS } from './unsettled.js'
+import { walkWatched } from './watched-tree.js'
 
 /** What the provider is created with. */
 export interface FileProviderOptions {
@@ -39,8 +40,6 @@ export interface FileProviderOptions {
 }
 
 const DEBOUNCE = { quiet: 50, maxWait: 400 }
-/** Maximum number of walks per round. A tree that still grows is walked again at the next watcher event. */
-const MAX_LOOKS = 10
 const POLL_INTERVAL = 1000
 /** Number of files requested from the reader at once: enough to show the reader how much there is to read. */
 const AT_ONCE = 1024
@@ -170,7 +169,11 @@ class FileProvider implements ResourceProvider {
   async #allFiles(): Promise<Round> {
     clearTimeout(this.#walk)
     this.#walk = undefined
-    const { tree, opened } = await this.#watchedTree()
+    const { paths, maxFiles } = this.#options
+    const isFirst = this.#tree === undefined
+    const watch = async (folders: WatchedFolders): Promise<readonly string[]> =>
+      this.#closed ? [] : this.#watcher.update(folders)
+    const { tree, opened } = await walkWatched({ paths, maxFiles, isFirst, watch })
     this.#tree = tree
     return { found: tree.files, gone: this.#files.missing(tree), opened }
   }
@@ -188,17 +191,6 @@ class FileProvider implements ResourceProvider {
     clearTimeout(this.#again)
     const wait = Math.min(...waits, this.#tree?.unread === true ? POLL_INTERVAL : Infinity)
     if (wait !== Infinity) this.#again = setTimeout(() => void this.#refresh(), wait)
-  }
-
-  /** Walks again after watching new folders, so no change in between is missed. */
-  async #watchedTree(): Promise<Pick<Round, 'opened'> & { readonly tree: FileTree }> {
-    const opened = new Set<string>()
-    for (let looks = 1; ; looks++) {
-      const tree = await findFiles(this.#options.paths, this.#options.maxFiles)
-      const more = this.#closed ? [] : await this.#watcher.update(tree.folders)
-      for (const folder of more) opened.add(folder)
-      if (more.length === 0 || looks === MAX_LOOKS) return { tree, opened }
-    }
   }
 
   #isKnown({ path, stamp }: FoundFile): boolean {

@@ -52,6 +52,13 @@ export async function findFiles(paths: readonly string[], maxFiles = MAX_FILES):
   return walk.tree()
 }
 
+/** Finds the folders to watch. Takes a fraction of findFiles(), as most systems say what is a file when they list a folder. */
+export async function findFolders(paths: readonly string[]): Promise<FileTree['folders']> {
+  const walk = new Walk(MAX_FILES, 'folders')
+  for (const path of paths) await walk.root(path)
+  return walk.tree().folders
+}
+
 class Walk {
   readonly #files = new Map<string, FoundFile>()
   readonly #folders = new Map<string, Set<string> | undefined>()
@@ -63,7 +70,11 @@ class Walk {
   readonly #walked = new Map<string, string | undefined>()
   readonly #turns = new Set<string>()
 
-  constructor(readonly maxFiles: number) {}
+  /** @param wanted folders: files are left out, except those that paths or links lead to. */
+  constructor(
+    readonly maxFiles: number,
+    readonly wanted: 'all' | 'folders' = 'all',
+  ) {}
 
   #tooMany(): string {
     return `has more than ${this.maxFiles} files: nothing is read until there are fewer`
@@ -100,8 +111,7 @@ class Walk {
       const real = await realpath(path)
       if (above.includes(real)) return
       this.#noteFolder(path)
-      const entries = await readdir(path)
-      const names = entries.filter((name) => !name.startsWith('.'))
+      const names = (await this.#namesIn(path)).filter((name) => !name.startsWith('.'))
       const below = [...above, real]
       const entered: Promise<void>[] = []
       for (let first = 0; first < names.length; first += SLICE) {
@@ -114,6 +124,12 @@ class Walk {
       if (fileErrorCode(error) !== 'ENOENT' || above.length === 0)
         this.#lose(path, `cannot be read: ${fileErrorCode(error)}`)
     }
+  }
+
+  async #namesIn(folder: string): Promise<readonly string[]> {
+    if (this.wanted === 'all') return readdir(folder)
+    const entries = await readdir(folder, { withFileTypes: true })
+    return entries.filter((entry) => !entry.isFile()).map(({ name }) => name)
   }
 
   #noteFolder(path: string): void {

@@ -10,7 +10,7 @@ process.env = {}
 const kinds = kindsOf(workerData as string)
 const answer = (text: ReadAnswer): void => parentPort?.postMessage(text)
 
-parentPort?.on('message', ({ path, size, known, part }: ReadQuestion) => {
-  answer(readDocuments({ path, size }, kinds, new Set(known), part))
+parentPort?.on('message', (files: readonly ReadQuestion[]) => {
+  answer(files.map((file) => readDocuments(file, kinds, new Set(file.known), file.part)))
 })
 answer('loaded')

@@ -26,7 +26,7 @@ const MOST = 4
 const WORTH_BYTES = 512 * 1024
 /** Opening a file and passing on its content costs as much as reading this many bytes. */
 const FILE_COST = 4 * 1024
-/** Files up to this size are queued ahead on a thread, which then need not wait for the next one. */
+/** Files that cost up to this together are asked for at once, and queued ahead on a thread, which then need not wait. */
 const SMALL = 64 * 1024
 const AHEAD = 2
 const IDLE_MS = 1_000
@@ -126,14 +126,27 @@ class ReaderPool implements DocumentReader {
   }
 
   #give(thread: ThreadReader): void {
-    const task = this.#queue.shift()
-    if (task === undefined) return
-    this.#cost -= task.cost
-    void thread.read(task.file, task.known, task.part).then((read) => {
-      task.done(read)
+    const tasks = this.#nextTasks()
+    const files = tasks.map(({ file: { path, size }, known, part }) => {
+      return { path, size, known: [...known.keys()], part }
+    })
+    void thread.read(files).then((reads) => {
+      for (const [index, read] of reads.entries()) tasks[index]?.done(read)
       if (this.#isIdle()) this.#max = this.#maxLater
       this.#assign()
     })
+  }
+
+  /** Takes from the queue what is asked for at once: one task, or several that are small together. */
+  #nextTasks(): readonly Task[] {
+    let [count, cost] = [0, 0]
+    for (const task of this.#queue) {
+      if (count > 0 && cost + task.cost > SMALL) break
+      count += 1
+      cost += task.cost
+    }
+    this.#cost -= cost
+    return this.#queue.splice(0, count)
   }
 
   #isIdle(): boolean {

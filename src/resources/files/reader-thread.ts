@@ -1,25 +1,27 @@
-// Reads and decodes files in a worker thread, so no file content can block requests or crash the process.
+// Reads and decodes files in a worker thread, so no file content can block requests or crash the process. Small files are
+// asked for several at a time: a message and its answer cost as much as reading one of them.
 
 import { getHeapStatistics } from 'node:v8'
 import { Worker } from 'node:worker_threads'
 import { ownFile } from '../../own-files.js'
-import type { DocumentReader, Part, ReadFile } from './read-documents.js'
+import type { Part, ReadFile } from './read-documents.js'
 
-/** A message to the thread: the file to read. */
+/** A file to read. A message to the thread is a list of them. */
 export interface ReadQuestion {
   readonly path: string
   readonly size: number
+  /** Hashes of documents that need not be decoded again. */
   readonly known: readonly string[]
   readonly part?: Part | undefined
 }
 
-/** An answer of the thread; 'loaded', sent first, means that its program is loaded. */
-export type ReadAnswer = ReadFile | 'loaded'
+/** An answer of the thread: what a message asked for, in its order. 'loaded', sent first: its program is loaded. */
+export type ReadAnswer = readonly ReadFile[] | 'loaded'
 
 /** What a thread is started with. */
 export interface ReaderThreadOptions {
   readonly apiGroup: string
-  /** Timeout for one file; default 30 s. */
+  /** Timeout for what is asked for at once; default 30 s. */
   readonly timeoutMs?: number
   /** Heap limit of the thread in MiB; default: half the limit of the current thread. */
   readonly heapMb?: number
@@ -30,24 +32,26 @@ export interface ReaderThreadOptions {
 const TIMEOUT_MS = 30_000
 const PROGRAM = ownFile('dist/resources/files/reader-main.js')
 
-/** A reader that can read parts of files and reports how busy it is. */
-export interface ThreadReader extends DocumentReader {
-  read(
-    file: { readonly path: string; readonly size: number },
-    known: ReadonlyMap<string, unknown>,
-    part?: Part,
-  ): Promise<ReadFile>
-  /** Number of files requested and not answered yet. */
+/** A thread that reads files. */
+export interface ThreadReader {
+  /** Reads the files in their order. Never rejects. */
+  read(files: readonly ReadQuestion[]): Promise<readonly ReadFile[]>
+  close(): void
+  /** Number of reads that are not answered yet. */
   readonly waiting: number
   /** Whether its program is loaded, or starts on the next request. */
   readonly isReady: boolean
 }
 
-interface Waiting extends ReadQuestion {
-  readonly done: (read: ReadFile) => void
+interface Waiting {
+  readonly files: readonly ReadQuestion[]
+  readonly done: (reads: readonly ReadFile[]) => void
 }
 
-/** Answers in order, one file at a time, so if the thread dies, the first waiting file caused it. */
+/**
+ * Answers in order, so if the thread dies, the first that waits caused it. If that is more than one file, each is asked for
+ * alone, which shows which of them it was.
+ */
 export class ReaderThread implements ThreadReader {
   readonly #options: ReaderThreadOptions
   readonly #onReady: () => void
@@ -72,14 +76,10 @@ export class ReaderThread implements ThreadReader {
     return this.#isLoaded || this.#worker === undefined
   }
 
-  read(
-    { path, size }: { readonly path: string; readonly size: number },
-    known: ReadonlyMap<string, unknown>,
-    part?: Part,
-  ): Promise<ReadFile> {
-    if (this.#closed) return Promise.resolve(CLOSED)
+  read(files: readonly ReadQuestion[]): Promise<readonly ReadFile[]> {
+    if (this.#closed) return Promise.resolve(files.map(() => CLOSED))
     return new Promise((done) => {
-      this.#waiting.push({ path, size, known: [...known.keys()], part, done })
+      this.#waiting.push({ files, done })
       this.#send(this.#waiting.length - 1)
     })
   }
@@ -88,7 +88,7 @@ export class ReaderThread implements ThreadReader {
     this.#closed = true
     clearTimeout(this.#deadline)
     void this.#worker?.terminate()
-    for (const { done } of this.#waiting.splice(0)) done(CLOSED)
+    for (const { files, done } of this.#waiting.splice(0)) done(files.map(() => CLOSED))
   }
 
   #start(): Worker {
@@ -119,11 +119,10 @@ export class ReaderThread implements ThreadReader {
   }
 
   #send(index: number): void {
-    const question = this.#waiting[index]
-    if (question === undefined) return
+    const waiting = this.#waiting[index]
+    if (waiting === undefined) return
     this.#worker ??= this.#start()
-    const { path, size, known, part } = question
-    this.#worker.postMessage({ path, size, known, part } satisfies ReadQuestion)
+    this.#worker.postMessage(waiting.files)
     if (index === 0) this.#startDeadline()
   }
 
@@ -138,16 +137,31 @@ export class ReaderThread implements ThreadReader {
     }, timeoutMs)
   }
 
-  /** Fails the first waiting file and sends the rest to a new thread. */
+  /** Fails the file that the thread was reading, or asks for each of those alone, and sends the rest to a new thread. */
   #replace(problem: string): void {
     this.#worker = undefined
     this.#isLoaded = false
     clearTimeout(this.#deadline)
     if (this.#closed) return
-    this.#waiting.shift()?.done({ type: 'broken', message: `cannot be parsed: ${problem}` })
+    const first = this.#waiting.shift()
+    if (first?.files.length === 1)
+      first.done([{ type: 'broken', message: `cannot be parsed: ${problem}` }])
+    else if (first !== undefined) this.#waiting.unshift(...oneByOne(first))
     for (const index of this.#waiting.keys()) this.#send(index)
     this.#onReady()
   }
+}
+
+/** Asks for each file alone; what they give together is what was waited for. */
+function oneByOne({ files, done }: Waiting): readonly Waiting[] {
+  const reads: ReadFile[] = []
+  return files.map((file) => ({
+    files: [file],
+    done: (own) => {
+      reads.push(...own)
+      if (reads.length === files.length) done(reads)
+    },
+  }))
 }
 
 /** The result of a reader that was closed. */

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { type Part, readDocuments } from '../../../src/resources/files/read-documents.js'
 import { startReaderPool } from '../../../src/resources/files/reader-pool.js'
-import type { ThreadReader } from '../../../src/resources/files/reader-thread.js'
+import type { ReadQuestion, ThreadReader } from '../../../src/resources/files/reader-thread.js'
 import { kindsOf } from '../../../src/resources/kinds/kinds.js'
 
 const apiGroup = 'policy.gatehouse.dev'
@@ -26,20 +26,22 @@ function fileOf(text: string) {
 const servicesOf = (count: number) =>
   fileOf([...Array(count).keys()].map((index) => service(`s-${String(index)}`)).join('---\n'))
 
+const readHere = (file: ReadQuestion) => readDocuments(file, kinds, new Set(file.known), file.part)
+
 /** Reads in this thread, once it is let. */
 class FakeThread implements ThreadReader {
   waiting = 0
   isReady = true
   isClosed = false
-  readonly parts: (Part | undefined)[] = []
+  readonly asked: (readonly ReadQuestion[])[] = []
   #go: (() => void)[] = []
 
-  async read(...[file, known, part]: Parameters<ThreadReader['read']>) {
+  async read(files: readonly ReadQuestion[]) {
     this.waiting += 1
-    this.parts.push(part)
+    this.asked.push(files)
     await new Promise<void>((go) => this.#go.push(go))
     this.waiting -= 1
-    return readDocuments(file, kinds, known, part)
+    return files.map(readHere)
   }
 
   go(): void {
@@ -86,6 +88,17 @@ test('one thread reads what is little', async () => {
   expect(threads).toHaveLength(1)
 })
 
+test('small files are asked for together, and a large one alone', async () => {
+  const { pool, threads, go } = poolOf({ cores: 1 })
+  const [small, large] = [servicesOf(1), servicesOf(1_000)]
+  const files = [small, small, ...[small, small, small, large, small, small], large]
+  const reads = Promise.all(files.map((file) => pool.read(file, new Map())))
+  expect(threads[0]?.waiting).toBe(2)
+  const expected = files.map((file) => readDocuments(file, kinds, new Map()))
+  expect(await settled(reads, go)).toEqual(expected)
+  expect(threads[0]?.asked.map(({ length }) => length)).toEqual([1, 1, 3, 1, 2, 1])
+})
+
 test('others come while much is to be read, and go when it is', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())
@@ -124,7 +137,7 @@ test.each([1, 2, 3, 10, 100, 101])(
     const known = new Map(whole.documents.slice(0, 2).map(({ hash }) => [hash, undefined]))
     const read = await settled(pool.read(file, known), go)
     expect(read).toEqual(readDocuments(file, kinds, known))
-    expect(threads[0]?.parts.some((part) => part !== undefined)).toBe(true)
+    expect(threads[0]?.asked.flat().some(({ part }) => part !== undefined)).toBe(true)
   },
 )
 
@@ -133,9 +146,11 @@ test('a file that changes between its parts is read as a whole', async () => {
   const asked: (Part | undefined)[] = []
   const startThread = (): ThreadReader => ({
     ...{ waiting: 0, isReady: true, close: () => undefined },
-    read: (_, known, part) => {
-      asked.push(part)
-      return Promise.resolve(readDocuments(part?.index === 0 ? before : after, kinds, known, part))
+    read: (files) => {
+      asked.push(...files.map(({ part }) => part))
+      return Promise.resolve(
+        files.map((file) => readHere({ ...file, ...(file.part?.index === 0 ? before : after) })),
+      )
     },
   })
   const pool = startReaderPool({ apiGroup, cores: 2, worthBytes: 64, startThread })
@@ -148,8 +163,8 @@ test('a file of which a part cannot be read is broken', async () => {
   const broken = { type: 'broken', message: 'cannot be parsed: it ended' } as const
   const startThread = (): ThreadReader => ({
     ...{ waiting: 0, isReady: true, close: () => undefined },
-    read: (file, known, part) =>
-      Promise.resolve(part?.index === 1 ? broken : readDocuments(file, kinds, known, part)),
+    read: (files) =>
+      Promise.resolve(files.map((file) => (file.part?.index === 1 ? broken : readHere(file)))),
   })
   const pool = startReaderPool({ apiGroup, cores: 2, worthBytes: 64, startThread })
   expect(await pool.read(servicesOf(20), new Map())).toEqual(broken)

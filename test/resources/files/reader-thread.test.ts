@@ -9,6 +9,7 @@ import { readerInPlace } from '../../../src/resources/files/read-documents.js'
 import {
   ReaderThread,
   type ReaderThreadOptions,
+  type ReadQuestion,
 } from '../../../src/resources/files/reader-thread.js'
 import { kindsOf } from '../../../src/resources/kinds/kinds.js'
 
@@ -24,12 +25,19 @@ function reader(options: Partial<ReaderThreadOptions> = {}) {
   return started
 }
 
-function fileOf(text: string) {
+function fileOf(text: string): ReadQuestion {
   const folder = mkdtempSync(join(tmpdir(), 'reader-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const path = join(folder, 'a.yaml')
   writeFileSync(path, text)
-  return { path, size: Buffer.byteLength(text) }
+  return { path, size: Buffer.byteLength(text), known: [] }
+}
+
+/** Reads a file alone. */
+async function readBy(thread: ReaderThread, file: ReadQuestion) {
+  const [read] = await thread.read([file])
+  if (read === undefined) throw new Error('there is no answer')
+  return read
 }
 
 /** More than a small thread can hold, or can read in a moment. */
@@ -39,14 +47,14 @@ test('it reads what this thread would read', async () => {
   const file = fileOf(`${service('a')}---\nkind: [\n---\n${service('b')}`)
   const expected = await readerInPlace(kindsOf(apiGroup)).read(file, new Map())
   expect(expected.type === 'documents' && expected.documents).toHaveLength(3)
-  expect(await reader().read(file, new Map())).toEqual(expected)
+  expect(await readBy(reader(), file)).toEqual(expected)
 })
 
 test('what is known is not decoded again', async () => {
   const file = fileOf(`${service('a')}---\n${service('b')}`)
-  const read = await reader().read(file, new Map())
+  const read = await readBy(reader(), file)
   const [a, b] = read.type === 'documents' ? read.documents : []
-  const again = await reader().read(file, new Map([[a?.hash ?? '', undefined]]))
+  const again = await readBy(reader(), { ...file, known: [a?.hash ?? ''] })
   expect(again).toEqual({ type: 'documents', documents: [{ hash: a?.hash, line: 1 }, b] })
 })
 
@@ -58,10 +66,16 @@ test.each<[string, Partial<ReaderThreadOptions>, RegExp]>([
   async (_, options, message) => {
     const thread = reader(options)
     const [bad, good] = [large(), fileOf(service('a'))]
-    const reads = [thread.read(bad, new Map()), thread.read(good, new Map())]
-    const [broken, fine] = await Promise.all(reads)
-    expect(broken).toEqual({ type: 'broken', message: expect.stringMatching(message) as string })
-    expect(fine).toMatchObject({ documents: [{ line: 1, decoded: { problems: [] } }] })
+    // What is asked for at once with it, before and after it, and what waits behind it.
+    const reads = await Promise.all([thread.read([good, bad, good]), thread.read([good, good])])
+    const broken = { type: 'broken', message: expect.stringMatching(message) as string }
+    const fine = expect.objectContaining({
+      documents: [expect.objectContaining({ line: 1, hash: expect.any(String) as string })],
+    }) as unknown
+    expect(reads).toEqual([
+      [fine, broken, fine],
+      [fine, fine],
+    ])
   },
 )
 
@@ -72,14 +86,15 @@ test('a thread that crashes is a problem of the file that it was reading', async
   const thread = reader({ program })
   const file = fileOf(service('a'))
   const broken = { type: 'broken', message: 'cannot be parsed: boom' }
-  const reads = [thread.read(file, new Map()), thread.read(file, new Map())]
-  expect(await Promise.all(reads)).toEqual([broken, broken])
+  const reads = [thread.read([file]), thread.read([file, file])]
+  expect(await Promise.all(reads)).toEqual([[broken], [broken, broken]])
 })
 
 test('what still waits when it is closed is not read', async () => {
   const thread = reader()
-  const waiting = thread.read(large(), new Map())
+  const waiting = thread.read([large(), fileOf('')])
   thread.close()
-  expect(await waiting).toMatchObject({ type: 'broken', unread: true })
-  expect(await thread.read(fileOf(''), new Map())).toMatchObject({ type: 'broken' })
+  const closed = { type: 'broken', message: 'is not read any more', unread: true }
+  expect(await waiting).toEqual([closed, closed])
+  expect(await thread.read([fileOf('')])).toEqual([closed])
 })
