@@ -57,3 +57,18 @@ test('names between which there is no cut make chunks that are bounded', () => {
   const same = [...Array(2_000).keys()].map(() => ({ name: 'a' }))
   expect(Math.max(...lengths(createNamed()(same)))).toBeLessThanOrEqual(512)
 })
+
+test.each<[string, (index: number) => string]>([
+  ['counted', (index) => `default/route-${String(index)}`],
+  ['counted with a suffix', (index) => `default/route-${String(index)}/0/0`],
+  ['of many namespaces', (index) => `team-${String(index % 100)}/route-${String(index)}`],
+  ['of one length', (index) => String(index).padStart(40, '0')],
+  ['of hosts', (index) => `api-${index.toString(36)}.example.com`],
+])('names that are %s are cut as evenly as chance has it', (_, nameOf) => {
+  const names = [...Array(10_000).keys()].map(nameOf).sort()
+  const all = lengths(createNamed()(names.map((name) => ({ name }))))
+  // What a change of any of them recomputes: twice the average length of a chunk.
+  const recomputed = all.reduce((sum, length) => sum + length ** 2, 0) / names.length
+  expect(recomputed).toBeLessThan(1.4 * 128)
+  expect(all.length).toBeGreaterThan(10_000 / 64 / 1.4)
+})
