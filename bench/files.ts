@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startAnsweringServer } from './answering-server.js'
 import { serveFiles } from './gatehouse.js'
-import { measureLiveChanges } from './live-changes.js'
+import { measureLiveChanges, type Served } from './live-changes.js'
 import { COUNTS, type LiveRow, reportFiles } from './live-report.js'
 import { type HostOf, hostOfItsOwn, objectsOf, oneHost } from './many-objects.js'
 import { gatewayAt } from './objects.js'
@@ -29,36 +29,54 @@ await writeSections(
 )
 
 async function measureAll(perFile: number, host: HostOf): Promise<readonly LiveRow[]> {
-  const rows: LiveRow[] = []
-  for (const count of COUNTS) {
-    process.stderr.write(`bench: ${String(count)} routes and policies, ${String(perFile)} a file\n`)
-    rows.push(await measure(count, perFile, host))
+  const all: ServedFiles[] = []
+  try {
+    for (const count of COUNTS) {
+      process.stderr.write(
+        `bench: ${String(count)} routes and policies, ${String(perFile)} a file\n`,
+      )
+      all.push(await serve(count, perFile, host))
+    }
+    process.stderr.write('bench: changes, in turns\n')
+    const changes = await measureLiveChanges(all)
+    return all.flatMap(({ count, ready }, index) => {
+      const own = changes[index]
+      return own === undefined ? [] : [{ count, ready, ...own }]
+    })
+  } finally {
+    for (const { close } of all) await close()
   }
-  return rows
 }
 
-async function measure(count: number, perFile: number, host: HostOf): Promise<LiveRow> {
+interface ServedFiles extends Served {
+  /** As in LiveRow. */
+  readonly ready: number
+  readonly close: () => Promise<void>
+}
+
+async function serve(count: number, perFile: number, host: HostOf): Promise<ServedFiles> {
   const folder = await mkdtemp(join(tmpdir(), 'gatehouse-bench-'))
   const resources = join(folder, 'resources')
   const grpc = `unix:${join(folder, 'grpc.sock')}`
   const backend = await startAnsweringServer()
+  const closeRest = async (): Promise<void> => {
+    backend.close()
+    await rm(folder, { recursive: true })
+  }
   try {
     const port = await freePort()
     const routes = [...Array(count).keys()].flatMap((index) => objectsOf(index, host, backend.port))
     await mkdir(resources)
     const { put } = await writeFiles(resources, [...routes, gatewayAt(port)], perFile)
     const gatehouse = await serveFiles(resources, grpc)
-    try {
-      const { pid, log } = gatehouse
-      const changes = await measureLiveChanges({
-        ...{ count, pid, log, grpc, port, host, put, idleMs: IDLE_MS },
-      })
-      return { count, ready: gatehouse.startupMs, ...changes }
-    } finally {
+    const { pid, log, startupMs } = gatehouse
+    const close = async (): Promise<void> => {
       await stop([gatehouse])
+      await closeRest()
     }
-  } finally {
-    backend.close()
-    await rm(folder, { recursive: true })
+    return { count, pid, log, grpc, port, host, put, idleMs: IDLE_MS, ready: startupMs, close }
+  } catch (error) {
+    await closeRest()
+    throw error
   }
 }

@@ -1,13 +1,13 @@
-// Changes the resources of a running Gatehouse with an Envoy, and measures how long each change takes to be published,
-// to reach the wire and to be ACKed, and how much CPU it costs.
+// Changes the resources of several Gatehouses that run with an Envoy each, and measures how long each change takes to be
+// published, to reach the wire and to be ACKed, and how much CPU it costs. They take turns, as a machine is now faster and
+// now slower.
 
 import type { EventEmitter } from 'node:events'
 import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
-import type { AdsRelay } from './ads-relay.js'
 import { cpuTime, threadsCpuTime } from './cpu-time.js'
-import { startLiveEnvoy } from './live-envoy.js'
+import { type LiveEnvoy, startLiveEnvoy } from './live-envoy.js'
 import { type HostOf, pathOf, policyOf, routeOf } from './many-objects.js'
 import { median } from './median.js'
 import { residentMemory } from './memory.js'
@@ -64,36 +64,51 @@ interface Times {
   readonly cpu: number
 }
 
-export async function measureLiveChanges(served: Served): Promise<LiveChanges> {
-  const envoy = await startLiveEnvoy(served.grpc)
+/** Returns the costs in the order of what is served. */
+export async function measureLiveChanges(all: readonly Served[]): Promise<readonly LiveChanges[]> {
+  const watched: Watched[] = []
   try {
-    const watched = { ...served, ...envoy, publications: publicationsIn(served.log) }
-    const last = served.count - 1
-    const path = pathOf(last)
-    await untilAnswered(watched, { index: last, path, status: 200 })
+    for (const served of all) watched.push(await watch(served))
     // Gatehouse may still be writing statuses that it found missing, and the API server may be slow.
-    await untilIdle({ ...served, idleMs: 5 * served.idleMs })
-    const versions = new Map<number, string>()
-    const route = await measureCost(watched, (index, version) => {
+    for (const served of all) await untilIdle({ ...served, idleMs: 5 * served.idleMs })
+    const routes = await measureCosts(watched, ({ host, versions }, index, version) => {
       versions.set(index, version)
       const path = pathOf(index, version)
-      const object = routeOf(index, served.host, version)
-      return { object, onWire: true, index, path, status: 200 }
+      return { object: routeOf(index, host, version), onWire: true, index, path, status: 200 }
     })
-    const policy = await measureCost(watched, (index, version) => {
+    const policies = await measureCosts(watched, ({ versions }, index, version) => {
       const path = pathOf(index, versions.get(index))
       const object = policyOf(index, `NONE${version}`)
       return { object, onWire: false, index, path, status: 403 }
     })
-    return { route, policy, memory: residentMemory(served.pid) }
+    return watched.map((own) => {
+      const [route, policy] = [routes.get(own), policies.get(own)]
+      if (route === undefined || policy === undefined) throw new Error('it was not measured')
+      return { route, policy, memory: residentMemory(own.pid) }
+    })
   } finally {
+    for (const { envoy } of watched) await envoy.stop()
+  }
+}
+
+/** Resolves when an Envoy answers requests of the last route. */
+async function watch(served: Served): Promise<Watched> {
+  const envoy = await startLiveEnvoy(served.grpc)
+  const last = served.count - 1
+  try {
+    await untilAnswered(served, { index: last, path: pathOf(last), status: 200 })
+    return { ...served, envoy, publications: publicationsIn(served.log), versions: new Map() }
+  } catch (error) {
     await envoy.stop()
+    throw error
   }
 }
 
 interface Watched extends Served {
-  readonly relay: AdsRelay
+  readonly envoy: LiveEnvoy
   readonly publications: EventEmitter
+  /** Versions of the routes that were changed, by their index. */
+  readonly versions: Map<number, string>
 }
 
 /** The expected status of a request to a path of a route. */
@@ -109,24 +124,30 @@ interface Change extends Answered {
   readonly onWire: boolean
 }
 
-async function measureCost(
-  watched: Watched,
-  change: (index: number, version: string) => Change,
-): Promise<Cost> {
-  const all: Times[] = []
+/** Changes each in its turn. */
+async function measureCosts(
+  all: readonly Watched[],
+  change: (watched: Watched, index: number, version: string) => Change,
+): Promise<ReadonlyMap<Watched, Cost>> {
+  const times = new Map(all.map((watched) => [watched, [] as Times[]]))
   for (let step = 0; step < WARM_UP + CHANGES; step += 1)
-    all.push(await measureOne(watched, change(step % watched.count, `-${String(step)}`)))
-  const measured = all.slice(WARM_UP)
+    for (const [watched, own] of times)
+      own.push(await measureOne(watched, change(watched, step % watched.count, `-${String(step)}`)))
+  return new Map([...times].map(([watched, own]) => [watched, costOf(own.slice(WARM_UP))]))
+}
+
+function costOf(measured: readonly Times[]): Cost {
   const middle = (part: keyof Times): number => median(measured.map((one) => one[part]))
   return {
     ...{ published: middle('published'), wire: middle('wire'), accepted: middle('accepted') },
     ...{ bytes: middle('bytes'), cpu: middle('cpu') },
-    meanCpu: measured.reduce((sum, { cpu }) => sum + cpu, 0) / CHANGES,
+    meanCpu: measured.reduce((sum, { cpu }) => sum + cpu, 0) / measured.length,
   }
 }
 
 async function measureOne(watched: Watched, change: Change): Promise<Times> {
-  const { relay, publications, put, pid } = watched
+  const { envoy, publications, put, pid } = watched
+  const { relay } = envoy
   const passed = relay.exchanges.length
   const signal = AbortSignal.timeout(PATIENCE_MS)
   const publication = once(publications, 'published', { signal })

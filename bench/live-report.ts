@@ -49,7 +49,7 @@ A pause of 50 ms, in which more changes are waited for, is in every time. ${mach
 export const reportCluster = (rows: readonly LiveRow[]): string => `## From an API server to Envoy
 
 \`npm run bench:kubernetes\` wrote this section: such routes, each with a host of its own, backends and policies in a real API
-server, one replica of \`gatehouse serve --kubernetes\`, and the same Envoy. The call to the API server, the watch, and a
+server for each row, one replica of \`gatehouse serve --kubernetes\`, and the same Envoy. The call to the API server, the watch, and a
 pause of 30 ms in which more changes are waited for are in every time; the status that Gatehouse writes is in its CPU.
 
 ${liveTable(rows)}
@@ -58,10 +58,10 @@ ${machine()}
 `
 
 const TERMS = `One of them is changed
-at a time: a route gets another path, a policy another rule. Times are from the write (medians of ${String(CHANGES)}): until the response
-with the change is on the wire, until Envoy's ACK, and, for a policy, of which Envoy need not hear, until Gatehouse decides by
-it. "Sent" is what went to Envoy for it; CPU is Gatehouse's for one change, and the mean in brackets, in which a full collection
-of V8 counts wherever one falls among the changes; memory (RSS) is its own at the end.`
+at a time, in turns with those of the other rows: a route gets another path, a policy another rule. Times are from the write
+(medians of ${String(CHANGES)}): until the response with the change is on the wire, until Envoy's ACK, and, for a policy, of which
+Envoy need not hear, until Gatehouse decides by it. "Sent" is what went to Envoy for it; CPU is Gatehouse's for one change, and the
+mean in brackets, in which a full collection of V8 counts wherever one falls among the changes; memory (RSS) is its own at the end.`
 
 const HEADS = [
   'routes and policies',

@@ -1,5 +1,5 @@
 // npm run bench:kubernetes: sets up what is missing, bundles bench/kubernetes.ts and runs it with a real API server,
-// which takes about four minutes. Writes its section of docs/performance.md.
+// which takes about five minutes. Writes its section of docs/performance.md.
 
 import { bundleBench, formatPage } from './bench-programs.mjs'
 import { runInCluster } from './kubernetes.mjs'
