@@ -1,4 +1,4 @@
-// Measures the cost of a check: no filter, Envoy's own filters, no-op servers, OPA and Gatehouse.
+// Measures the cost of a check: no filter, Envoy's own filters, no-op servers, OPA-Envoy and Gatehouse.
 
 import type { Variant } from './envoy-config.js'
 import { load } from './load.js'
@@ -67,7 +67,7 @@ export async function measureChecks(
       ...scenario('jwt_authn + rbac'),
       ...scenario(GO_NOOP),
       ...scenario(GRPC_JS_NOOP),
-      ...scenario('OPA'),
+      ...scenario('OPA-Envoy'),
       ...scenario('Gatehouse', again, REMEMBERED),
       ...scenario('Gatehouse with OTLP', again, EXPORTING),
       ...scenario('Gatehouse with many tokens', withLiveTokens, LIVE),

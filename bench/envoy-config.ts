@@ -6,7 +6,7 @@ import { grpcCluster, HTTP_FILTERS, listener, socketAddress } from './envoy-part
 
 /** The variants that ask a server over ext_authz. */
 const ASKING = [
-  ...(['Go no-op', 'grpc-js no-op', 'OPA'] as const),
+  ...(['Go no-op', 'grpc-js no-op', 'OPA-Envoy'] as const),
   ...(['Gatehouse', 'Gatehouse with OTLP', 'Gatehouse with many tokens'] as const),
 ] as const
 export const VARIANTS = ['no filter', 'jwt_authn + rbac', ...ASKING] as const
@@ -30,7 +30,7 @@ export function envoyConfig(options: EnvoyConfigOptions): JsonObject {
   const filters: Readonly<Record<string, readonly JsonObject[]>> = {
     'no filter': [],
     'jwt_authn + rbac': jwtAuthn(options),
-    ...Object.fromEntries(ASKING.map((variant) => [variant, [extAuthz(clusterOf(variant))]])),
+    ...Object.fromEntries(ASKING.map((variant) => [variant, [extAuthz(variant)]])),
   }
   return {
     admin: { address: socketAddress(options.admin) },
@@ -60,15 +60,15 @@ function routeOf(filters: readonly JsonObject[], route: string): JsonObject {
   }
 }
 
-/** The ext_authz filter as Gatehouse configures it. */
-const extAuthz = (clusterName: string): JsonObject => ({
+/** The ext_authz filter as Gatehouse configures it; OPA-Envoy gets headers in the form that its input has. */
+const extAuthz = (variant: Variant): JsonObject => ({
   name: 'envoy.filters.http.ext_authz',
   typed_config: {
     '@type': `${HTTP_FILTERS}.ext_authz.v3.ExtAuthz`,
     transport_api_version: 'V3',
-    grpc_service: { envoy_grpc: { cluster_name: clusterName }, timeout: '2s' },
+    grpc_service: { envoy_grpc: { cluster_name: clusterOf(variant) }, timeout: '2s' },
     status_on_error: { code: 'ServiceUnavailable' },
-    encode_raw_headers: true,
+    encode_raw_headers: variant !== 'OPA-Envoy',
     validate_mutations: true,
   },
 })

@@ -4,5 +4,5 @@
 /** Paths of the programs; undefined without Go. */
 export const goPrograms = {
   noop: process.env['GATEHOUSE_BENCH_GO_NOOP'],
-  opa: process.env['GATEHOUSE_BENCH_OPA'],
+  opaEnvoy: process.env['GATEHOUSE_BENCH_OPA_ENVOY'],
 }

@@ -28,7 +28,8 @@ const SHORT_ROUNDS = 2
 async function main(): Promise<void> {
   const isShort = process.argv.includes('--short')
   const rounds = isShort ? SHORT_ROUNDS : ROUNDS
-  if (goPrograms.noop === undefined) say('there is no Go: its no-op server and OPA are left out')
+  if (goPrograms.noop === undefined)
+    say('there is no Go: its no-op server and OPA-Envoy are left out')
   say('one change among many')
   const changes = await measureChanges()
   const checks = await measureChecks(rounds, say)

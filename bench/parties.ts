@@ -1,4 +1,4 @@
-// Starts everything that the check benchmark needs: no-op servers, OPA, Gatehouse with a policy, and an Envoy in front.
+// Starts everything that the check benchmark needs: no-op servers, OPA-Envoy, Gatehouse with a policy, and an Envoy in front.
 
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -9,6 +9,7 @@ import { startEnvoy, startGatehouse } from './gatehouse.js'
 import { goPrograms } from './go-programs.js'
 import type { Target } from './measure.js'
 import { backend, gatewayAt, policy, route } from './objects.js'
+import { startOpaEnvoy } from './opa-envoy.js'
 import { freePort, freePorts, type Party, runProgram, runScript, stop } from './processes.js'
 import { AUDIENCE, ISSUER, type Keys } from './tokens.js'
 
@@ -27,15 +28,15 @@ export async function startParties(keys: Keys): Promise<Parties> {
   const sockets = {
     'grpc-js no-op': socket('noop'),
     'Go no-op': socket('go'),
-    OPA: socket('opa'),
+    'OPA-Envoy': socket('opa'),
     Gatehouse: socket('gatehouse'),
     'Gatehouse with OTLP': socket('otlp'),
     'Gatehouse with many tokens': socket('many'),
   }
   const noop = await runScript('noop-server', [`unix:${sockets['grpc-js no-op']}`])
   const go = await runProgram(goPrograms.noop, [sockets['Go no-op']])
-  const rule = [JSON.stringify(keys.jwks), ISSUER, AUDIENCE]
-  const opa = await runProgram(goPrograms.opa, [sockets.OPA, ...rule])
+  const rule = { jwks: keys.jwks, issuer: ISSUER, audience: AUDIENCE }
+  const opa = await startOpaEnvoy(folder, sockets['OPA-Envoy'], rule)
   const gatehouse = await startGatehouse(sockets.Gatehouse, resources(keys))
   const collector = await startAnsweringServer()
   const exporting = await startGatehouse(sockets['Gatehouse with OTLP'], resources(keys), [
@@ -46,7 +47,7 @@ export async function startParties(keys: Keys): Promise<Parties> {
   const admin = await freePort()
   const config = envoyConfig({
     ...{ admin, ports, sockets },
-    ...{ issuer: ISSUER, audience: AUDIENCE, jwks: keys.jwks, route: 'default/mcp/0' },
+    ...{ ...rule, route: 'default/mcp/0' },
   })
   const envoy = await startEnvoy(folder, admin, config)
   const target = (variant: Variant, server?: Party): Target => ({
@@ -58,7 +59,7 @@ export async function startParties(keys: Keys): Promise<Parties> {
       'jwt_authn + rbac': target('jwt_authn + rbac'),
       'grpc-js no-op': target('grpc-js no-op', noop),
       'Go no-op': target('Go no-op', go),
-      OPA: target('OPA', opa),
+      'OPA-Envoy': target('OPA-Envoy', opa),
       Gatehouse: target('Gatehouse', gatehouse),
       'Gatehouse with OTLP': target('Gatehouse with OTLP', exporting),
       'Gatehouse with many tokens': target('Gatehouse with many tokens', many),
@@ -66,7 +67,8 @@ export async function startParties(keys: Keys): Promise<Parties> {
     present: new Set(
       VARIANTS.filter(
         (variant) =>
-          (variant !== 'Go no-op' || go !== undefined) && (variant !== 'OPA' || opa !== undefined),
+          (variant !== 'Go no-op' || go !== undefined) &&
+          (variant !== 'OPA-Envoy' || opa !== undefined),
       ),
     ),
     startupMs: gatehouse.startupMs,

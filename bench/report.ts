@@ -61,7 +61,7 @@ ${machine()}${withoutGo()}
 - **jwt_authn + rbac**: Envoy's own filters, the same rule, the same keys; it verifies the signature at every request.
 - **Go no-op, grpc-js no-op**: servers of grpc-go (with the generated types, as every one has) and of grpc-js (which reads nothing of
   the request) that let everything in: what any ext_authz server on these costs at least.
-- **OPA**: the same rule in Rego, the keys beside it: OPA's engine in a server of grpc-go, and nothing of what OPA-Envoy does around it.
+- **OPA-Envoy**: the same rule in Rego, the keys beside it; without decision logs, as by default. It verifies the signature at every request.
 - **remembered token**: Gatehouse has verified this token before. **OTLP**: it sends telemetry to a collector on loopback; otherwise it
   computes none.
 - **40,000 remembered tokens**: as many as Gatehouse remembers by default, each in its turn.

@@ -23,7 +23,13 @@ await runScript(async () => {
       part: './noop',
       say,
     })
-    process.env.GATEHOUSE_BENCH_OPA = goProgram({ name: 'go-opa', module, part: './opa', say })
+    process.env.GATEHOUSE_BENCH_OPA_ENVOY = goProgram({
+      name: 'opa-envoy',
+      module: join(root, 'bench/opa-envoy'),
+      part: 'github.com/open-policy-agent/opa-envoy-plugin/cmd/opa-envoy-plugin',
+      takes: 'about two minutes',
+      say,
+    })
   }
   const args = process.argv.slice(2)
   return run(main, ...args) || (args.includes('--short') ? 0 : formatPage())
