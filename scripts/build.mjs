@@ -2,8 +2,8 @@
 // script of the status page and the sample webhook. Types are checked by `npm run typecheck`.
 
 import { execFileSync } from 'node:child_process'
-import { chmodSync, utimesSync } from 'node:fs'
-import { join } from 'node:path'
+import { chmodSync, existsSync, renameSync, rmSync, utimesSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { bundlePrograms } from './bundle.mjs'
 import { runScript } from './runtime.mjs'
@@ -14,17 +14,36 @@ const GENERATED = 'src/grpc/generated'
 const run = (name, ...args) =>
   execFileSync(join(root, 'node_modules/.bin', name), args, { cwd: root, stdio: 'inherit' })
 
-/** Rejects when a step fails, after the tool has printed its error. */
+/** Takes the place of dist once it is whole, as programs may be started meanwhile. */
+const DRAFT = '.cache/dist'
+const BEFORE = '.cache/dist-before'
+
+/** Rejects when a step fails, after the tool has printed its error. What was built before stays then. */
 export async function build() {
   if (isStale(GENERATED, ['proto', 'buf.gen.yaml', 'buf.yaml'])) {
     run('buf', 'generate')
     utimesSync(join(root, GENERATED), new Date(), new Date())
   }
-  await bundlePrograms()
-  run('tsc', '-p', 'src/status-client/tsconfig.json')
-  run('tsc', '-p', 'config/guardrail-webhook/tsconfig.json')
-  chmodSync(join(root, 'dist/main.js'), 0o755)
-  utimesSync(join(root, 'dist/main.js'), new Date(), new Date())
+  remove(DRAFT)
+  await bundlePrograms(join(root, DRAFT))
+  compile('src/status-client')
+  compile('config/guardrail-webhook')
+  chmodSync(join(root, DRAFT, 'main.js'), 0o755)
+  utimesSync(join(root, DRAFT, 'main.js'), new Date(), new Date())
+  replaceDist()
+}
+
+const remove = (path) => rmSync(join(root, path), { recursive: true, force: true })
+
+const compile = (folder) =>
+  run('tsc', '-p', join(folder, 'tsconfig.json'), '--outDir', join(DRAFT, basename(folder)))
+
+function replaceDist() {
+  const dist = join(root, 'dist')
+  remove(BEFORE)
+  if (existsSync(dist)) renameSync(dist, join(root, BEFORE))
+  renameSync(join(root, DRAFT), dist)
+  remove(BEFORE)
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -2,8 +2,8 @@
 // they share or load when needed. A module for each file, they took 1.7 times as long to load. The packages of
 // BUNDLED, and those that they need, are bundled too, and their licenses are put into dist/LICENSES.txt.
 
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
 import { root } from './stale.mjs'
 
 /** Of src, without their extension. */
@@ -27,11 +27,10 @@ const BUNDLED = ['@kubernetes/client-node']
 /** For the packages in CommonJS among them, which ask for Node's own modules. */
 const REQUIRE = `import { createRequire as requireBeside } from 'node:module'; const require = requireBeside(import.meta.url);`
 
-/** Replaces dist. Rejects after esbuild has printed its errors. */
-export async function bundlePrograms() {
+/** Writes what belongs in dist into a folder. Rejects after esbuild has printed its errors. */
+export async function bundlePrograms(folder) {
   const { build } = await import('esbuild')
-  rmSync(join(root, 'dist'), { recursive: true, force: true })
-  const { metafile } = await build({
+  const { metafile, outputFiles } = await build({
     entryPoints: [...PROGRAMS, ...MODULES].map((name) => join(root, `src/${name}.ts`)),
     outbase: join(root, 'src'),
     outdir: join(root, 'dist'),
@@ -45,9 +44,16 @@ export async function bundlePrograms() {
     sourcemap: true,
     metafile: true,
     absWorkingDir: root,
+    // The paths in source maps are those of dist.
+    write: false,
   })
   requireAtTop(metafile, 'src/own-files.ts')
-  writeFileSync(join(root, 'dist/LICENSES.txt'), licensesOf(Object.keys(metafile.inputs)))
+  for (const { path, contents } of outputFiles) {
+    const place = join(folder, relative(join(root, 'dist'), path))
+    mkdirSync(dirname(place), { recursive: true })
+    writeFileSync(place, contents)
+  }
+  writeFileSync(join(folder, 'LICENSES.txt'), licensesOf(Object.keys(metafile.inputs)))
 }
 
 /** Throws unless the module, which finds files by its own place, is in a file at the top of dist. */
