@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startAnsweringServer } from './answering-server.js'
 import { serveFiles } from './gatehouse.js'
-import { measureLiveChanges, type Served } from './live-changes.js'
-import { COUNTS, type LiveRow, reportFiles } from './live-report.js'
+import { type LiveRow, measureLiveChanges, type Served } from './live-changes.js'
+import { COUNTS, reportFiles } from './live-report.js'
 import { type HostOf, hostOfItsOwn, objectsOf, oneHost } from './many-objects.js'
 import { gatewayAt } from './objects.js'
 import { freePort, stop } from './processes.js'
@@ -28,33 +28,12 @@ await writeSections(
   }),
 )
 
-async function measureAll(perFile: number, host: HostOf): Promise<readonly LiveRow[]> {
-  const all: ServedFiles[] = []
-  try {
-    for (const count of COUNTS) {
-      process.stderr.write(
-        `bench: ${String(count)} routes and policies, ${String(perFile)} a file\n`,
-      )
-      all.push(await serve(count, perFile, host))
-    }
-    process.stderr.write('bench: changes, in turns\n')
-    const changes = await measureLiveChanges(all)
-    return all.flatMap(({ count, ready }, index) => {
-      const own = changes[index]
-      return own === undefined ? [] : [{ count, ready, ...own }]
-    })
-  } finally {
-    for (const { close } of all) await close()
-  }
+function measureAll(perFile: number, host: HostOf): Promise<readonly LiveRow[]> {
+  const what = `routes and policies, ${String(perFile)} a file`
+  return measureLiveChanges(COUNTS, what, (count) => serve(count, perFile, host))
 }
 
-interface ServedFiles extends Served {
-  /** As in LiveRow. */
-  readonly ready: number
-  readonly close: () => Promise<void>
-}
-
-async function serve(count: number, perFile: number, host: HostOf): Promise<ServedFiles> {
+async function serve(count: number, perFile: number, host: HostOf): Promise<Served> {
   const folder = await mkdtemp(join(tmpdir(), 'gatehouse-bench-'))
   const resources = join(folder, 'resources')
   const grpc = `unix:${join(folder, 'grpc.sock')}`

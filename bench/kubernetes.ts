@@ -5,7 +5,7 @@ import { type ApiServer, startApiServer } from '../testing/api-server.js'
 import { startReplica } from '../testing/replica.js'
 import { startAnsweringServer } from './answering-server.js'
 import { measureLiveChanges, type Served } from './live-changes.js'
-import { type LiveRow, reportCluster } from './live-report.js'
+import { reportCluster } from './live-report.js'
 import { hostOfItsOwn as HOST, objectsOf } from './many-objects.js'
 import { gatewayAt, gatewayClass } from './objects.js'
 import { freePort } from './processes.js'
@@ -19,32 +19,15 @@ const PATIENCE_MS = 120_000
 const IDLE_MS = 300
 
 const backend = await startAnsweringServer()
-const all: ServedCluster[] = []
 try {
-  for (const count of COUNTS) {
-    process.stderr.write(`bench: ${String(count)} routes and policies\n`)
-    all.push(await serve(count))
-  }
-  process.stderr.write('bench: changes, in turns\n')
-  const changes = await measureLiveChanges(all)
-  const rows = all.flatMap(({ count, ready }, index): readonly LiveRow[] => {
-    const own = changes[index]
-    return own === undefined ? [] : [{ count, ready, ...own }]
-  })
+  const rows = await measureLiveChanges(COUNTS, 'routes and policies', serve)
   await writeSections(reportCluster(rows))
 } finally {
-  for (const { close } of all) await close()
   backend.close()
 }
 
-interface ServedCluster extends Served {
-  /** As in LiveRow. */
-  readonly ready: number
-  readonly close: () => Promise<void>
-}
-
 /** Starts a replica for an API server that has so many routes. */
-async function serve(count: number): Promise<ServedCluster> {
+async function serve(count: number): Promise<Served> {
   const api = await startApiServer()
   try {
     const port = await freePort()

@@ -17,7 +17,7 @@ import { publicationsIn } from './publications.js'
 /** Measured changes of each kind. */
 export const CHANGES = 30
 /** Unmeasured changes of each kind before them. */
-export const WARM_UP = 2
+const WARM_UP = 2
 const PATIENCE_MS = 60_000
 /** Of a processor's time: what an idle replica uses for its watches and its Lease. */
 const IDLE_SHARE = 0.01
@@ -25,6 +25,8 @@ const IDLE_SHARE = 0.01
 /** A Gatehouse with `count` routes and policies, and the way to change them. */
 export interface Served {
   readonly count: number
+  /** Milliseconds from the start of the process until /readyz answers 200. */
+  readonly ready: number
   readonly pid: number
   readonly log: Readable
   /** The address, as in --grpc. */
@@ -37,9 +39,11 @@ export interface Served {
   readonly put: (object: object) => Promise<void>
   /** A process that has hardly used CPU for this many milliseconds counts as idle. */
   readonly idleMs: number
+  /** Stops it, and what it needs. */
+  readonly close: () => Promise<void>
 }
 
-export interface LiveChanges {
+export interface LiveRow extends Pick<Served, 'count' | 'ready'> {
   readonly route: Cost
   readonly policy: Cost
   /** Resident memory (RSS) of Gatehouse after all changes, in megabytes. */
@@ -64,28 +68,48 @@ interface Times {
   readonly cpu: number
 }
 
-/** Returns the costs in the order of what is served. */
-export async function measureLiveChanges(all: readonly Served[]): Promise<readonly LiveChanges[]> {
+/**
+ * Serves each number of routes and policies, one after the other, and then changes them in turns.
+ * @param what is printed behind the number.
+ */
+export async function measureLiveChanges(
+  counts: readonly number[],
+  what: string,
+  serve: (count: number) => Promise<Served>,
+): Promise<readonly LiveRow[]> {
+  const all: Served[] = []
+  try {
+    for (const count of counts) {
+      process.stderr.write(`bench: ${String(count)} ${what}\n`)
+      all.push(await serve(count))
+    }
+    process.stderr.write('bench: changes, in turns\n')
+    return await changeInTurns(all)
+  } finally {
+    for (const { close } of all) await close()
+  }
+}
+
+async function changeInTurns(all: readonly Served[]): Promise<readonly LiveRow[]> {
   const watched: Watched[] = []
   try {
     for (const served of all) watched.push(await watch(served))
     // Gatehouse may still be writing statuses that it found missing, and the API server may be slow.
     for (const served of all) await untilIdle({ ...served, idleMs: 5 * served.idleMs })
-    const routes = await measureCosts(watched, ({ host, versions }, index, version) => {
+    await measureAll(watched, 'route', ({ host, versions }, index, version) => {
       versions.set(index, version)
       const path = pathOf(index, version)
       return { object: routeOf(index, host, version), onWire: true, index, path, status: 200 }
     })
-    const policies = await measureCosts(watched, ({ versions }, index, version) => {
+    await measureAll(watched, 'policy', ({ versions }, index, version) => {
       const path = pathOf(index, versions.get(index))
       const object = policyOf(index, `NONE${version}`)
       return { object, onWire: false, index, path, status: 403 }
     })
-    return watched.map((own) => {
-      const [route, policy] = [routes.get(own), policies.get(own)]
-      if (route === undefined || policy === undefined) throw new Error('it was not measured')
-      return { route, policy, memory: residentMemory(own.pid) }
-    })
+    return watched.map(({ count, ready, pid, times }) => ({
+      ...{ count, ready, memory: residentMemory(pid) },
+      ...{ route: costOf(times.route), policy: costOf(times.policy) },
+    }))
   } finally {
     for (const { envoy } of watched) await envoy.stop()
   }
@@ -97,7 +121,8 @@ async function watch(served: Served): Promise<Watched> {
   const last = served.count - 1
   try {
     await untilAnswered(served, { index: last, path: pathOf(last), status: 200 })
-    return { ...served, envoy, publications: publicationsIn(served.log), versions: new Map() }
+    const publications = publicationsIn(served.log)
+    return { ...served, envoy, publications, versions: new Map(), times: { route: [], policy: [] } }
   } catch (error) {
     await envoy.stop()
     throw error
@@ -109,6 +134,8 @@ interface Watched extends Served {
   readonly publications: EventEmitter
   /** Versions of the routes that were changed, by their index. */
   readonly versions: Map<number, string>
+  /** Of each measured change. */
+  readonly times: { readonly route: Times[]; readonly policy: Times[] }
 }
 
 /** The expected status of a request to a path of a route. */
@@ -125,15 +152,17 @@ interface Change extends Answered {
 }
 
 /** Changes each in its turn. */
-async function measureCosts(
+async function measureAll(
   all: readonly Watched[],
+  kind: keyof Watched['times'],
   change: (watched: Watched, index: number, version: string) => Change,
-): Promise<ReadonlyMap<Watched, Cost>> {
-  const times = new Map(all.map((watched) => [watched, [] as Times[]]))
+): Promise<void> {
   for (let step = 0; step < WARM_UP + CHANGES; step += 1)
-    for (const [watched, own] of times)
-      own.push(await measureOne(watched, change(watched, step % watched.count, `-${String(step)}`)))
-  return new Map([...times].map(([watched, own]) => [watched, costOf(own.slice(WARM_UP))]))
+    for (const watched of all) {
+      const one = change(watched, step % watched.count, `-${String(step)}`)
+      const times = await measureOne(watched, one)
+      if (step >= WARM_UP) watched.times[kind].push(times)
+    }
 }
 
 function costOf(measured: readonly Times[]): Cost {

@@ -1,17 +1,9 @@
 // Formats measurements of changes to a running Gatehouse as sections of docs/performance.md.
 
-import type { Cost, LiveChanges } from './live-changes.js'
-import { CHANGES } from './live-changes.js'
+import { CHANGES, type Cost, type LiveRow } from './live-changes.js'
 import { machine, megabytes, table } from './table.js'
 
 export const COUNTS = [10, 1_000, 5_000, 10_000]
-
-export interface LiveRow extends LiveChanges {
-  /** Number of routes, which is also the number of policies. */
-  readonly count: number
-  /** Milliseconds from the start of the process until /readyz answers 200. */
-  readonly ready: number
-}
 
 export interface FilesRows {
   /** Documents per file, except for `ownFiles`. */
