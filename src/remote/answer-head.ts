@@ -46,6 +46,20 @@ export function readHead(text: string): AnswerHead | undefined {
   }
 }
 
+/** Reads the heads of one connection. Most are the same as the one before, down to the second of their Date. */
+export class AnswerHeads {
+  private text = ''
+  private head: AnswerHead | undefined
+
+  /** Like readHead(). */
+  read(text: string): AnswerHead | undefined {
+    if (text === this.text) return this.head
+    this.head = readHead(text)
+    this.text = text
+    return this.head
+  }
+}
+
 /** Whether answers of this status have no body (RFC 9110 sections 15.3.5 and 15.4.5). */
 export const isBodiless = (status: number): boolean => status === 204 || status === 304
 

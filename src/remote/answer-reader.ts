@@ -2,7 +2,7 @@
 // error, and the connection is not used again.
 
 import { GatehouseError } from '../errors.js'
-import { type AnswerHead, isBodiless, isField, readHead } from './answer-head.js'
+import { type AnswerHead, AnswerHeads, isBodiless, isField } from './answer-head.js'
 
 /** Receives the parts of one answer, in order. */
 export interface AnswerParts {
@@ -44,10 +44,11 @@ export class AnswerReader {
   private trailerBytes = 0
   private isStopped = false
 
-  /** isHead: whether the request was a HEAD, whose answer has no body. */
+  /** isHead: whether the request was a HEAD, whose answer has no body. heads: those of this connection. */
   constructor(
     private readonly parts: AnswerParts,
     private readonly isHead: boolean,
+    private readonly heads = new AnswerHeads(),
   ) {}
 
   /** Returns the number of bytes that belong to the answer: fewer than given only at its end. @throws BadAnswer */
@@ -106,7 +107,7 @@ export class AnswerReader {
   }
 
   private readHead(text: string): void {
-    const head = readHead(text)
+    const head = this.heads.read(text)
     if (head === undefined) throw new BadAnswer('the head of the answer cannot be read')
     // Interim answers precede the answer (RFC 9110 section 15.2); no protocol was offered to switch to.
     if (head.status === 101) throw new BadAnswer('the answer switches protocols')

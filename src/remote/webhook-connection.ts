@@ -3,8 +3,9 @@
 
 import type { Duplex } from 'node:stream'
 import { GatehouseError } from '../errors.js'
-import type { AnswerHead } from './answer-head.js'
+import { type AnswerHead, AnswerHeads } from './answer-head.js'
 import { AnswerReader, BadAnswer } from './answer-reader.js'
+import type { ReadBuffer } from './connect/read-buffer.js'
 
 /** A request with its whole body. */
 export interface SentRequest {
@@ -74,6 +75,7 @@ export class WebhookConnection {
 
   private handler: AnswerHandler | undefined
   private reader: AnswerReader | undefined
+  private readonly heads = new AnswerHeads()
   private isReusable = true
   /** A request that waits for the turn to end in which the answer before it ended. */
   private waiting: (() => void) | undefined
@@ -81,12 +83,18 @@ export class WebhookConnection {
   private isFresh = false
   private failure: unknown
   private readOfTurn = 0
+  private isPaused = false
 
+  /** reads: gets what the socket reads, if it has no 'data' events. */
   constructor(
     private readonly socket: Duplex,
     private readonly events: ConnectionEvents,
+    reads?: ReadBuffer,
   ) {
+    // Also without these events: an unread socket would not end.
     socket.on('data', (bytes: Buffer) => this.onBytes(bytes))
+    reads?.passTo((bytes) => this.onBytes(bytes))
+    if (reads?.hasDropped === true) socket.destroy()
     socket.on('end', () => this.onServerEnd())
     socket.on('error', (error) => this.onSocketError(error))
     socket.on('close', () => this.onClose())
@@ -105,6 +113,7 @@ export class WebhookConnection {
     this.reader = new AnswerReader(
       { head: (given) => handler.onHead(given), data: (bytes) => handler.onData(bytes) },
       method === 'HEAD',
+      this.heads,
     )
     this.isReusable = WITH_BODY.has(method)
     const write = (): void => this.write(head, body)
@@ -159,8 +168,12 @@ export class WebhookConnection {
   /** Many small chunks take milliseconds for each read. */
   private pause(): void {
     this.readOfTurn = 0
+    this.isPaused = true
     this.socket.pause()
-    setImmediate(() => this.socket.resume())
+    setImmediate(() => {
+      this.isPaused = false
+      this.socket.resume()
+    })
   }
 
   private finish(reader: AnswerReader, isExact: boolean): void {
@@ -177,7 +190,9 @@ export class WebhookConnection {
 
   private rest(keepAliveMs: number | undefined): void {
     this.isFresh = true
-    setImmediate(this.onTurnEnd)
+    // What a paused socket has received is read in the turn after this one.
+    if (this.isPaused) setImmediate(() => setImmediate(this.onTurnEnd))
+    else setImmediate(this.onTurnEnd)
     this.events.idle(this, keepAliveMs)
   }
 

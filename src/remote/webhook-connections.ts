@@ -3,6 +3,7 @@
 
 import type { RemoteTarget } from '../ir/remote-target.js'
 import { type Connecting, connectTarget } from './connect/connect.js'
+import { ReadBuffer } from './connect/read-buffer.js'
 import { RemoteError } from './connect/remote-failure.js'
 import { CONNECTION_MS } from './webhook-call.js'
 import {
@@ -104,11 +105,14 @@ export class WebhookPool implements CallDispatcher {
       // However long a call may take, a failing connection attempt must give way to the next.
       const timeout = AbortSignal.timeout(Math.min(timeoutMs, NO_LIMIT_MS))
       const signal = AbortSignal.any([this.signal, timeout])
-      const socket = await connectTarget(target, this.deps, { signal, timeoutMs })
-      const connection = new WebhookConnection(socket, {
-        idle: (which, serverKeepsMs) => this.onIdle(which, serverKeepsMs),
-        closed: (which) => this.onConnectionClosed(which),
-      })
+      const reads = new ReadBuffer()
+      const socket = await connectTarget(target, this.deps, { signal, timeoutMs }, reads)
+      const events = {
+        idle: (which: WebhookConnection, serverKeepsMs?: number) =>
+          this.onIdle(which, serverKeepsMs),
+        closed: (which: WebhookConnection) => this.onConnectionClosed(which),
+      }
+      const connection = new WebhookConnection(socket, events, reads)
       this.open.add(connection)
       this.send(connection, request, handler)
     } catch (error) {

@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream'
 import type { Address } from '../../ir/destination.js'
 import type { RemoteTarget } from '../../ir/remote-target.js'
 import { openTcp } from './open-tcp.js'
+import type { ReadBuffer } from './read-buffer.js'
 import { RemoteError } from './remote-failure.js'
 import { resolveEndpoints, type Resolving } from './resolve.js'
 import type { ConnectTls } from './tls-lanes.js'
@@ -15,18 +16,28 @@ export interface Connecting extends Resolving {
   readonly connectTls: ConnectTls
 }
 
-/** Connects, or rejects with RemoteError. An abort leaves no socket behind. timeoutMs is shared by the addresses. */
+/** Limits of connecting. timeoutMs is shared by the addresses. */
+export interface ConnectLimits {
+  readonly signal: AbortSignal
+  readonly timeoutMs: number
+}
+
+/**
+ * Connects, or rejects with RemoteError. An abort leaves no socket behind. reads: gets what a plain connection reads,
+ * instead of 'data' events; one over TLS has these events.
+ */
 export async function connectTarget(
   target: RemoteTarget,
   deps: Connecting,
-  limits: { readonly signal: AbortSignal; readonly timeoutMs: number },
+  limits: ConnectLimits,
+  reads?: ReadBuffer,
 ): Promise<Duplex> {
   const { signal } = limits
   const addresses = await resolveEndpoints(target.endpoints, deps, signal)
   const timeoutMs = Math.max(MIN_ATTEMPT_MS, limits.timeoutMs / addresses.length)
   const connect = (address: Address): Promise<Duplex> =>
     target.tls === undefined
-      ? openTcp(address, timeoutMs, signal)
+      ? openTcp(address, timeoutMs, signal, reads)
       : deps.connectTls(address, target.tls, { signal, timeoutMs })
   let last = new RemoteError({ type: 'aborted' })
   for (const address of addresses) {

@@ -3,18 +3,24 @@
 import { connect, isIP, type Socket } from 'node:net'
 import { GatehouseError } from '../../errors.js'
 import type { Address } from '../../ir/destination.js'
+import type { ReadBuffer } from './read-buffer.js'
 import { codeOf, RemoteError } from './remote-failure.js'
 
 /** Idle time after which TCP sends a keepalive probe. */
 const QUIET_MS = 30_000
 
-/** Connects to an address. Rejects with RemoteError (unreachable). An abort leaves no socket behind. */
+/**
+ * Connects to an address. Rejects with RemoteError (unreachable). An abort leaves no socket behind. reads: gets what the
+ * socket reads, which then has no 'data' events; absent: it has.
+ */
 export async function openTcp(
   address: Address,
   timeoutMs: number,
   signal: AbortSignal,
+  reads?: ReadBuffer,
 ): Promise<Socket> {
   const socket = connect({
+    ...(reads !== undefined && { onread: reads.onread }),
     host: address.ip,
     port: address.port,
     noDelay: true,
