@@ -77,6 +77,9 @@ const PATHS: readonly (readonly [RegExp, LlmApi])[] = [
 
 /** path: with its query. undefined: it does not tell the API. */
 export function apiOfPath(path: string): LlmApi | undefined {
-  const [plain = ''] = path.split('?')
+  const queryAt = path.indexOf('?')
+  const plain = queryAt === -1 ? path : path.slice(0, queryAt)
+  // Most requests, without patterns.
+  if (plain.endsWith('/chat/completions')) return 'openai-chat'
   return PATHS.find(([pattern]) => pattern.test(plain))?.[1]
 }

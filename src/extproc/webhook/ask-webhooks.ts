@@ -268,7 +268,8 @@ async function verdictOf(
   if (!answer.ok) return failedCall(answer.error)
   const { status, body } = answer.value
   if (status < 200 || status > 299) return badStatus(status)
-  const verdict = await readVerdict(body, phase, shown, signal)
+  const reading = readVerdict(body, phase, shown, signal)
+  const verdict = reading instanceof Promise ? await reading : reading
   if (!verdict.ok) return invalidAnswer(verdict.error)
   return verdict.value.type === 'modify' && hasPassed === true
     ? invalidAnswer('it changes what has passed already, as a webhook of mode Async cannot')

@@ -46,20 +46,39 @@ export type Verdict =
   | ({ readonly type: 'modify'; readonly contents: readonly string[] } & Passing)
   | ({ readonly type: 'reject'; readonly status: number; readonly text: string } & Explained)
 
-/** parts: the body of the answer. signal: ends the reading. The error is a sentence without any text of the answer. */
-export async function readVerdict(
+/**
+ * Reads a verdict, a short one at once. parts: the body of the answer. signal: ends the reading. The error is a sentence
+ * without any text of the answer.
+ */
+export function readVerdict(
   parts: readonly Uint8Array[],
   phase: Phase,
   shown: readonly Shown[],
   signal?: Ending,
-): Promise<Result<Verdict, string>> {
+): Promise<Result<Verdict, string>> | Result<Verdict, string> {
   const [first] = parts
   const isShort = parts.length === 1 && first !== undefined && first.length <= SHORT
-  // An answer with two members of one name is rejected, because readers may pick either.
-  const read = isShort
-    ? readJson(first)
-    : await inTurns(readParts(parts, mostValues(shown)), signal)
-  if (read === undefined) return UNAWAITED
+  if (!isShort) return readLongVerdict(parts, phase, shown, signal)
+  return verdictIn(readJson(first), phase, shown, signal)
+}
+
+async function readLongVerdict(
+  parts: readonly Uint8Array[],
+  phase: Phase,
+  shown: readonly Shown[],
+  signal: Ending | undefined,
+): Promise<Result<Verdict, string>> {
+  const read = await inTurns(readParts(parts, mostValues(shown)), signal)
+  return read === undefined ? UNAWAITED : verdictIn(read, phase, shown, signal)
+}
+
+/** read: an answer with two members of one name is an error, because readers may pick either. */
+function verdictIn(
+  read: Result<JsonText, JsonProblem>,
+  phase: Phase,
+  shown: readonly Shown[],
+  signal: Ending | undefined,
+): Promise<Result<Verdict, string>> | Result<Verdict, string> {
   if (!read.ok) return err(`the answer cannot be read: ${read.error}`)
   const { root } = read.value
   if (root.type !== 'object') return err('the answer is not a JSON object')
@@ -79,10 +98,11 @@ export async function readVerdict(
   }
   if (body?.type !== 'object' || status !== undefined)
     return err('the action is neither allow, modify nor reject')
-  const contents = await readModify(body, read.value.text, phase, shown, signal)
-  return contents.ok
-    ? ok({ type: 'modify', contents: contents.value, ...passing.value, ...explained })
-    : contents
+  return readModify(body, read.value.text, phase, shown, signal).then((contents) =>
+    contents.ok
+      ? ok({ type: 'modify', contents: contents.value, ...passing.value, ...explained })
+      : contents,
+  )
 }
 
 const UNAWAITED = err('nobody waits for the answer any more')

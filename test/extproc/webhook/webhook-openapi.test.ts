@@ -99,7 +99,7 @@ function asked(
   return { path, json: JSON.parse(new TextDecoder().decode(body)) }
 }
 
-const read = (phase: Phase, answer: unknown, shown: readonly Shown[]) =>
+const read = async (phase: Phase, answer: unknown, shown: readonly Shown[]) =>
   readVerdict([new TextEncoder().encode(JSON.stringify(answer))], phase, shown)
 
 describe.each(PHASES)('%s', (phase) => {
