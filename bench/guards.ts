@@ -81,8 +81,9 @@ export async function measureGuards(
         ...(parties.hasGo ? [replies(GO_NOOP_PROC, targets[GO_NOOP_PROC])] : []),
         ...both.map(({ name, target }) => replies(name, target)),
         replies(CHANGE, targets.change),
-        // Between chats, because a process that is asked without a pause never sleeps, and answers sooner.
-        { ...replies(WEBHOOK, webhook), before: targets[NO_GUARD].port },
+        // Between chats that an ext_proc delays as a guarded one is delayed: a webhook that is asked without a pause, or just
+        // after the LLM in its process has answered, need not be woken and answers sooner.
+        { ...replies(WEBHOOK, webhook), before: targets[NOOP].port },
       ],
       rounds,
       say,

@@ -18,7 +18,7 @@ ${table(
   rows.map((row) => [...loadCells(row, plain, [noop]), addedCell(row, plain)]),
 )}
 
-A webhook that is asked directly, between chats without a guard, takes ${milli(median(webhook.one.p50))} (p50, 1 connection); a guarded chat asks two of them.
+A webhook that is asked directly, between chats through the no-op ext_proc, takes ${milli(median(webhook.one.p50))} (p50, 1 connection); a guarded chat asks two of them.
 
 ${ONE_BY_ONE}
 ${table(['variant', 'first text', 'last', 'first text, later by'], streamCells(streams))}
