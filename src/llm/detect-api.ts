@@ -66,20 +66,21 @@ export function apiOfRequest(body: JsonObjectNode, family: Family, path: string)
   }
 }
 
-const PATHS: readonly (readonly [RegExp, LlmApi])[] = [
-  [/\/chat\/completions(?:\/|$)/, 'openai-chat'],
-  [/\/completions(?:\/|$)/, 'openai-completions'],
-  [/\/responses(?:\/|$)/, 'openai-responses'],
-  [/\/embeddings(?:\/|$)/, 'openai-embeddings'],
-  [/\/v1\/messages(?:\/|$)/, 'anthropic-messages'],
-  [/:(?:streamGenerateContent|generateContent|countTokens)$/, 'gemini'],
+/** Ends of paths, or parts that a slash follows; the first that fits counts. */
+const PATHS: readonly (readonly [part: string, LlmApi])[] = [
+  ['/chat/completions', 'openai-chat'],
+  ['/completions', 'openai-completions'],
+  ['/responses', 'openai-responses'],
+  ['/embeddings', 'openai-embeddings'],
+  ['/v1/messages', 'anthropic-messages'],
 ]
+const GEMINI = /:(?:streamGenerateContent|generateContent|countTokens)$/
 
 /** path: with its query. undefined: it does not tell the API. */
 export function apiOfPath(path: string): LlmApi | undefined {
   const queryAt = path.indexOf('?')
   const plain = queryAt === -1 ? path : path.slice(0, queryAt)
-  // Most requests, without patterns.
-  if (plain.endsWith('/chat/completions')) return 'openai-chat'
-  return PATHS.find(([pattern]) => pattern.test(plain))?.[1]
+  for (const [part, api] of PATHS)
+    if (plain.endsWith(part) || plain.includes(`${part}/`)) return api
+  return GEMINI.test(plain) ? 'gemini' : undefined
 }
