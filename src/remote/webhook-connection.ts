@@ -25,6 +25,7 @@ export interface AnswerHandler {
    */
   onStart(abort: (reason: Error) => void): boolean
   onHead(head: AnswerHead): void
+  /** bytes: valid only until it returns, as they may be in a buffer that is used again. */
   onData(bytes: Buffer): void
   onEnd(): void
   /** hasBegun: whether some of the answer, or of an interim one, had arrived. */

@@ -9,6 +9,7 @@ import { CONNECTION_MS } from './webhook-call.js'
 import {
   type CallDispatcher,
   type CallHandler,
+  type ConnectionEvents,
   type SentRequest,
   WebhookConnection,
 } from './webhook-connection.js'
@@ -107,10 +108,9 @@ export class WebhookPool implements CallDispatcher {
       const signal = AbortSignal.any([this.signal, timeout])
       const reads = new ReadBuffer()
       const socket = await connectTarget(target, this.deps, { signal, timeoutMs }, reads)
-      const events = {
-        idle: (which: WebhookConnection, serverKeepsMs?: number) =>
-          this.onIdle(which, serverKeepsMs),
-        closed: (which: WebhookConnection) => this.onConnectionClosed(which),
+      const events: ConnectionEvents = {
+        idle: (which, serverKeepsMs) => this.onIdle(which, serverKeepsMs),
+        closed: (which) => this.onConnectionClosed(which),
       }
       const connection = new WebhookConnection(socket, events, reads)
       this.open.add(connection)
