@@ -5,24 +5,20 @@ import type { Socket } from 'node:net'
 import { expect, test } from 'vitest'
 import { openTcp } from '../../../src/remote/connect/open-tcp.js'
 import { ReadBuffer } from '../../../src/remote/connect/read-buffer.js'
-import type { PooledCall } from '../../../src/remote/webhook-call.js'
 import { WebhookConnection } from '../../../src/remote/webhook-connection.js'
 import { nextTurn } from '../../../src/turns.js'
 import { eventually } from '../../../testing/eventually.js'
 import { plainPools } from '../../extproc/support/guards.js'
 import { at, closeAfterEach, closing, serveRaw } from '../support/servers.js'
+import { callTo } from '../support/webhook.js'
 
 closeAfterEach()
 
 const PIECES = 50
 const PIECE = 1000
 
-const call = (port: number, letter: string): PooledCall => ({
-  ...{ backend: letter, target: at(port), maxConnections: 1, keepAliveSeconds: 300 },
-  ...{ phase: 'request', method: 'POST', path: '/', headers: { host: 'guard.example' } },
-  ...{ body: Buffer.from(letter), maxBytes: 1_000_000 },
-  signal: new AbortController().signal,
-})
+const call = (port: number, letter: string) =>
+  callTo(at(port), { backend: letter, body: Buffer.from(letter), maxBytes: PIECES * PIECE })
 
 test('answers that arrive piece by piece, in turns, are each whole', async () => {
   const asked: [letter: string, socket: Socket][] = []
