@@ -2,36 +2,51 @@
 // conversation without texts.
 
 import { type JsonText, readJson, readJsonInTurns } from '../json/json-text.js'
-import { asObject, member } from '../json/members.js'
+import { asObject, type JsonObjectNode, member } from '../json/members.js'
 import { UnreadableForm } from '../json/unreadable-form.js'
 import { err, ok, type Result } from '../result.js'
-import type { Work } from '../turns.js'
+import type { Soon, Work } from '../turns.js'
 import { plainReply, plainRequest } from './apis/plain-chat.js'
 import { readAnything, readMarked } from './apis/replies.js'
 import { readMembers } from './apis/requests.js'
 import { apiOfPath, apiOfRequest, familyOfRequest } from './detect-api.js'
 import type { LlmApi } from './text/api.js'
 import type { Conversation, Entry } from './text/conversation.js'
-import { type Inspects, INSPECTS_NEITHER, sourceOf } from './text/found-text.js'
+import { type Inspects, INSPECTS_NEITHER, type Source, sourceOf } from './text/found-text.js'
 import { wordsIn } from './text/words.js'
 
 /** A body's API and its entries. */
 type EventTexts = readonly [LlmApi, readonly Entry[]]
+
+/** path: the request's, with its query. */
+interface RequestTold {
+  readonly path: string
+  readonly inspects: Inspects
+}
 
 /** path: the request's, with its query. The error is a sentence without any text of the body. */
 export const readRequest = (
   body: Uint8Array,
   path = '',
   inspects = INSPECTS_NEITHER,
-): Work<Result<Conversation, string>> =>
-  read(body, function* ({ root, text }) {
-    const members = asObject(root, 'the body')
-    const plain = plainRequest(root)
-    if (plain !== undefined) return [apiOfRequest(members, 'messages', path), plain]
-    const family = familyOfRequest(members, path)
-    const entries = yield* readMembers(members, family, sourceOf(text, inspects, true))
-    return [apiOfRequest(members, family, path), entries]
-  })
+): Work<Result<Conversation, string>> => read(body, requestTexts, { path, inspects })
+
+function requestTexts({ root, text }: JsonText, { path, inspects }: RequestTold): Soon<EventTexts> {
+  const members = asObject(root, 'the body')
+  const plain = plainRequest(root)
+  if (plain !== undefined) return [apiOfRequest(members, 'messages', path), plain]
+  return readRequestMembers(members, path, sourceOf(text, inspects, true))
+}
+
+function* readRequestMembers(
+  members: JsonObjectNode,
+  path: string,
+  source: Source,
+): Work<EventTexts> {
+  const family = familyOfRequest(members, path)
+  const entries = yield* readMembers(members, family, source)
+  return [apiOfRequest(members, family, path), entries]
+}
 
 /** Members of replies, one per API. completion: of an old API of Anthropic, which is not supported. */
 const MARKS = ['choices', 'content', 'output', 'candidates', 'data', 'completion'] as const
@@ -42,26 +57,33 @@ const MARKS = ['choices', 'content', 'output', 'candidates', 'data', 'completion
  */
 export type ReplyKind = 'model' | 'any' | 'error'
 
+interface ReplyTold extends RequestTold {
+  readonly kind: ReplyKind
+}
+
 /** The entries are empty if nothing can hold text: a list of embeddings. path: the request's, with its query. */
 export const readReply = (
   body: Uint8Array,
   kind: ReplyKind = 'model',
   path = '',
   inspects = INSPECTS_NEITHER,
-): Work<Result<Conversation, string>> =>
-  read(body, function* (json) {
-    const other = (): Work<EventTexts> => readOther(json, path, inspects)
-    if (kind === 'error') return yield* other()
-    const plain = plainReply(json.root)
-    if (plain !== undefined) return ['openai-chat', plain]
-    try {
-      if (isCount(json)) return yield* other()
-      return yield* readModelReply(json, inspects)
-    } catch (error) {
-      if (kind === 'any' && error instanceof UnreadableForm) return yield* other()
-      throw error
-    }
-  })
+): Work<Result<Conversation, string>> => read(body, replyTexts, { kind, path, inspects })
+
+function replyTexts(json: JsonText, told: ReplyTold): Soon<EventTexts> {
+  const plain = told.kind === 'error' ? undefined : plainReply(json.root)
+  return plain === undefined ? readOtherReply(json, told) : ['openai-chat', plain]
+}
+
+function* readOtherReply(json: JsonText, told: ReplyTold): Work<EventTexts> {
+  const { kind, inspects } = told
+  if (kind === 'error' || isCount(json)) return yield* readOther(json, told)
+  try {
+    return yield* readModelReply(json, inspects)
+  } catch (error) {
+    if (kind === 'any' && error instanceof UnreadableForm) return yield* readOther(json, told)
+    throw error
+  }
+}
 
 /** Reads a body that is not JSON as one text. path: the request's, with its query. */
 export function* readWords(body: Uint8Array, path = ''): Work<Result<Conversation, string>> {
@@ -77,7 +99,7 @@ const isCount = ({ root }: JsonText): boolean =>
   ['input_tokens', 'totalTokens'].some((name) => root.members.get(name)?.type === 'number') &&
   MARKS.every((name) => member(root, name) === undefined)
 
-function* readOther({ root, text }: JsonText, path: string, inspects: Inspects): Work<EventTexts> {
+function* readOther({ root, text }: JsonText, { path, inspects }: RequestTold): Work<EventTexts> {
   const source = sourceOf(text, inspects)
   return [apiOfPath(path) ?? 'openai-chat', yield* readAnything(root, source)]
 }
@@ -97,14 +119,17 @@ function* readModelReply({ root, text }: JsonText, inspects: Inspects): Work<Eve
 /** Bodies of at most this many bytes are read without a pause. */
 const SHORT = 16 * 1024
 
-function* read(
+/** reader: of the whole body; not a generator of its own for each body, which V8 cannot keep fast. */
+function* read<Told>(
   body: Uint8Array,
-  reader: (json: JsonText) => Work<EventTexts>,
+  reader: (json: JsonText, told: Told) => Soon<EventTexts>,
+  told: Told,
 ): Work<Result<Conversation, string>> {
   const json = body.length <= SHORT ? readJson(body) : yield* readJsonInTurns(body)
   if (!json.ok) return json
   try {
-    const [api, entries] = yield* reader(json.value)
+    const found = reader(json.value, told)
+    const [api, entries] = 'next' in found ? yield* found : found
     return ok({ api, json: json.value, entries })
   } catch (error) {
     if (error instanceof UnreadableForm) return err(error.message)
