@@ -133,6 +133,30 @@ export function inTurns<T>(
   return step.done === true ? step.value : goOn(work, signal, slice)
 }
 
+/** Does the same for work of which most is so short that it begins with its result. */
+export function soonInTurns<T>(
+  begin: () => Soon<T>,
+  signal?: Ending,
+): T | undefined | Promise<T | undefined> {
+  if (!line.hasRoom()) return goOn(whole(begin), signal, EVERY_YIELD)
+  const step = line.begin(() => firstStep(begin()))
+  return 'work' in step ? goOn(step.work, signal, EVERY_YIELD) : step.value
+}
+
+const isWork = <T>(soon: Soon<T>): soon is Work<T> =>
+  typeof soon === 'object' && soon !== null && 'next' in soon
+
+function firstStep<T>(soon: Soon<T>): { readonly value: T } | { readonly work: Work<T> } {
+  if (!isWork(soon)) return { value: soon }
+  const step = oneSlice(soon, EVERY_YIELD)
+  return step.done === true ? { value: step.value } : { work: soon }
+}
+
+function* whole<T>(begin: () => Soon<T>): Work<T> {
+  const soon = begin()
+  return isWork(soon) ? yield* soon : soon
+}
+
 /** Runs work to its end, in slices of a few milliseconds. */
 export async function runInTurns<T>(work: Work<T>): Promise<T> {
   const slice = timedSlices(() => performance.now())

@@ -62,7 +62,9 @@ const COPIED = 4
 export function* joinInTurns(parts: readonly Uint8Array[], pace = new Pace()): Work<Buffer> {
   const [first] = parts
   if (parts.length === 1 && first !== undefined)
-    return Buffer.from(first.buffer, first.byteOffset, first.length)
+    return Buffer.isBuffer(first)
+      ? first
+      : Buffer.from(first.buffer, first.byteOffset, first.length)
   const whole = Buffer.allocUnsafeSlow(parts.reduce((size, part) => size + part.length, 0))
   let at = 0
   for (const part of parts) {

@@ -67,6 +67,8 @@ export interface RequestAttributes {
   readonly version: string
   /** By lower-case name; several values in the order sent. Headers that the rules do not name may be absent. */
   readonly headers: ReadonlyMap<string, string | readonly string[]>
+  /** Returns the values of one header, where that is less work than to read all. Absent: see headers. */
+  valuesOf?(name: string): readonly string[]
 }
 
 /** One MCP message, as in its body; "" for what it does not contain. */

@@ -31,7 +31,7 @@ import { type Processor, type ProcessorStream, UnexpectedMessage } from './strea
 import { createSlots } from './stream/slots.js'
 import { failureOf, refusedStream } from './stream/stream-refusal.js'
 import type { SharedLimits } from './stream/tally.js'
-import type { GuardDeps } from './webhook/ask-webhooks.js'
+import type { GuardDeps } from './webhook/guard-deps.js'
 import { createBudgetLog } from './webhook/refusal-log.js'
 import {
   createWellKnownProcessor,

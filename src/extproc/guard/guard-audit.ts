@@ -7,8 +7,8 @@ import { ProcessingMode_BodySendMode as BodySendMode } from '../../grpc/generate
 import { BUSY, type Hold } from '../stream/held-bytes.js'
 import type { BodyPart } from '../stream/process-message.js'
 import type { Processor, ProcessorStream } from '../stream/processor.js'
-import type { GuardDeps } from '../webhook/ask-webhooks.js'
 import type { GuardAudit } from '../webhook/compiled-guard.js'
+import type { GuardDeps } from '../webhook/guard-deps.js'
 import { createGuardProcessor } from './guard-processor.js'
 
 /** Time that webhooks have after the end of the exchange. */

@@ -1,8 +1,8 @@
 // Guards one HTTP exchange on a guarded route: the request, then its reply (DECISIONS 15-24).
 
 import type { Processor, ProcessorStream } from '../stream/processor.js'
-import type { GuardDeps } from '../webhook/ask-webhooks.js'
 import type { Guard } from '../webhook/compiled-guard.js'
+import type { GuardDeps } from '../webhook/guard-deps.js'
 import { llmRequests } from './llm-requests.js'
 import { createRequestGuard } from './request-guard.js'
 import { createResponseGuard } from './response-guard.js'

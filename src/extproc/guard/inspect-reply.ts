@@ -4,15 +4,17 @@ import type { Attributes } from '../../cel/attributes.js'
 import type { Ending } from '../../ending.js'
 import { apiOfPath } from '../../llm/detect-api.js'
 import { readReply, readWords } from '../../llm/read-body.js'
+import type { Conversation } from '../../llm/text/conversation.js'
 import { usageOf } from '../../llm/text/usage.js'
+import { meanwhile } from '../../meanwhile.js'
 import { inTurns, type Work } from '../../turns.js'
 import { decodeUtf8InTurns, encodeUtf8InTurns } from '../../utf8.js'
 import { decodeReply, isReadable, UNREADABLE_ENCODING } from '../encodings/decode-reply.js'
 import { BUSY, HELD_FOR_EACH, openUntil } from '../stream/held-bytes.js'
 import type { Headers } from '../stream/process-message.js'
-import type { GuardDeps } from '../webhook/ask-webhooks.js'
 import { type Guard, inspectsOf } from '../webhook/compiled-guard.js'
 import { replyAttributes } from '../webhook/gen-ai-attributes.js'
+import type { GuardDeps } from '../webhook/guard-deps.js'
 import { countTokens } from '../webhook/token-usage.js'
 import { looksLikeJson } from './error-body.js'
 import { busy, refusal } from './guard-reply.js'
@@ -87,20 +89,28 @@ async function inspectDecoded(
   // Clients could read events behind words.
   const isUnread = !isJson && isEventStream(headers) && conversation.entries.length > 0
   if (isUnread) return unread('it is not a stream of events')
-  const usage = usageOf(conversation.json)
-  countTokens(deps, guard, usage)
-  deps.span?.set(replyAttributes(conversation.api, usage))
+  const note = (): void => noteUsage(conversation, guard, deps)
   // Embeddings and lists of models have nothing to ask about.
-  if (conversation.entries.length === 0) return asRead
+  if (conversation.entries.length === 0) {
+    note()
+    return asRead
+  }
   const { route, response: webhooks } = guard
-  const inspected = await inspectConversation(
+  const asking = inspectConversation(
     { route, phase: 'response', webhooks, conversation, attributes, signal },
     deps,
   )
+  const inspected = await meanwhile(asking, note)
   if (inspected.type !== 'passed') return inspected
   if (inspected.text === conversation.json.text) return asRead
   const changed = await inTurns(encodeUtf8InTurns(inspected.text), signal)
   return changed === undefined ? { type: 'aborted' } : { type: 'changed', body: changed }
+}
+
+function noteUsage({ api, json }: Conversation, guard: Guard, deps: GuardDeps): void {
+  const usage = usageOf(json)
+  countTokens(deps, guard, usage)
+  deps.span?.set(replyAttributes(api, usage))
 }
 
 /** Whether the body of an error is read as JSON, and not as words. */

@@ -4,12 +4,13 @@ import type { Attributes } from '../../cel/attributes.js'
 import type { Ending } from '../../ending.js'
 import { apiOfPath } from '../../llm/detect-api.js'
 import { readRequest } from '../../llm/read-body.js'
+import { meanwhile } from '../../meanwhile.js'
 import { inTurns } from '../../turns.js'
 import { encodeUtf8InTurns, joinInTurns } from '../../utf8.js'
 import { BUSY } from '../stream/held-bytes.js'
-import type { GuardDeps } from '../webhook/ask-webhooks.js'
 import { type Guard, inspectsOf } from '../webhook/compiled-guard.js'
 import { requestAttributes } from '../webhook/gen-ai-attributes.js'
+import type { GuardDeps } from '../webhook/guard-deps.js'
 import { busy, refusal } from './guard-reply.js'
 import type { HeldBody } from './held-body.js'
 import { type Aborted, inspectConversation, type Refused, refused } from './inspection.js'
@@ -21,6 +22,8 @@ export interface RequestContext {
   /** Attributes without llmRequest. */
   readonly attributes: Attributes
   readonly signal: Ending
+  /** Called with the body as it arrived, while webhooks are asked about it. */
+  readonly onAsked?: (body: Uint8Array) => void
 }
 
 /** body: with the changes of the webhooks. headers: to be set; by lower-case name. */
@@ -36,7 +39,7 @@ export type RequestFinding =
 /** Shows the texts of a complete request to the webhooks and applies their verdict. */
 export async function inspectRequest(
   body: Pick<HeldBody, 'take'>,
-  { guard, attributes, signal }: RequestContext,
+  { guard, attributes, signal, onAsked = () => undefined }: RequestContext,
   deps: GuardDeps,
 ): Promise<RequestFinding> {
   const path = requestPath(attributes)
@@ -50,7 +53,7 @@ export async function inspectRequest(
   const conversation = read.value
   deps.span?.set(requestAttributes(conversation, path))
   const llmRequest = llmRequestValue(conversation.json)
-  const inspected = await inspectConversation(
+  const asking = inspectConversation(
     {
       route: guard.route,
       phase: 'request',
@@ -61,6 +64,7 @@ export async function inspectRequest(
     },
     deps,
   )
+  const inspected = await meanwhile(asking, () => onAsked(bytes))
   if (inspected.type !== 'passed') return inspected
   if (inspected.text === conversation.json.text) return { type: 'passed', body: bytes }
   const changed = await inTurns(encodeUtf8InTurns(inspected.text), signal)

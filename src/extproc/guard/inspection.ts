@@ -3,7 +3,9 @@
 import { type Conversation, rewrite } from '../../llm/text/conversation.js'
 import { inTurns } from '../../turns.js'
 import type { Reply } from '../stream/immediate-response.js'
-import { askWebhooks, type GuardDeps, type Question } from '../webhook/ask-webhooks.js'
+import { askWebhooks } from '../webhook/ask-webhooks.js'
+import type { GuardDeps } from '../webhook/guard-deps.js'
+import type { Question } from '../webhook/question.js'
 import type { RefusalSubject } from '../webhook/refusal-log.js'
 import { rejectReply, unavailable } from './guard-reply.js'
 

@@ -2,8 +2,8 @@
 
 import { SEAL_HEADERS } from '../../ir/names.js'
 import type { HeaderChange } from '../stream/guard-messages.js'
-import type { GuardDeps } from '../webhook/ask-webhooks.js'
 import type { Guard } from '../webhook/compiled-guard.js'
+import type { GuardDeps } from '../webhook/guard-deps.js'
 import { inPhaseSpan } from '../webhook/phase-span.js'
 import {
   busyRequest,
@@ -26,9 +26,9 @@ export const llmRequests = (guard: Guard, deps: GuardDeps): RequestForm => ({
   tooLarge: (attributes) => requestTooLarge(requestPath(attributes)),
   tooSlow: (attributes) => requestTooSlow(requestPath(attributes)),
   busy: (attributes) => busyRequest(requestPath(attributes)),
-  inspect: (body, attributes, signal) =>
+  inspect: (body, attributes, signal, onAsked) =>
     inPhaseSpan(deps, guard.route, 'request', (own) =>
-      inspectRequest(body, { guard, attributes, signal }, own),
+      inspectRequest(body, { guard, attributes, signal, onAsked }, own),
     ),
 })
 

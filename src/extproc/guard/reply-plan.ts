@@ -5,8 +5,8 @@ import { decoderOf, UNREADABLE_ENCODING } from '../encodings/decode-reply.js'
 import type { Decoder } from '../encodings/decoder.js'
 import type { Headers } from '../stream/process-message.js'
 import type { StreamedForm } from '../streamed/opening.js'
-import type { GuardDeps } from '../webhook/ask-webhooks.js'
 import type { Guard } from '../webhook/compiled-guard.js'
+import type { GuardDeps } from '../webhook/guard-deps.js'
 import {
   encodingOf,
   isEventStream,

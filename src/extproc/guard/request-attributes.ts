@@ -55,6 +55,10 @@ class Request implements RequestAttributes {
     return (this.read ??= new Map([...this.all].map(([name, all]) => [name, oneOrAll(all)])))
   }
 
+  valuesOf(name: string): readonly string[] {
+    return this.all.get(name) ?? []
+  }
+
   private one(name: string): string {
     return this.all.get(name)?.[0] ?? ''
   }

@@ -9,13 +9,13 @@ import { type HeaderChange, sendHeaders } from '../stream/guard-messages.js'
 import { immediateResponse, withRequestId } from '../stream/immediate-response.js'
 import type { BodyPart, HeadersPart } from '../stream/process-message.js'
 import type { FirstMessage, ProcessorStream } from '../stream/processor.js'
-import { sendWhole } from '../stream/whole-body.js'
-import type { GuardDeps } from '../webhook/ask-webhooks.js'
+import type { GuardDeps } from '../webhook/guard-deps.js'
 import { loggedReply, logRefusal, type RefusedPhase } from '../webhook/refusal-log.js'
 import { createGuardedPhase } from './guarded-phase.js'
 import type { HeldBody } from './held-body.js'
 import type { RequestFinding } from './inspect-request.js'
 import type { Refused } from './inspection.js'
+import { RequestAnswer } from './request-answer.js'
 import { type GuardedRequest, guardedRequest } from './request-attributes.js'
 
 /** What differs between the requests of LLMs and those of MCP. attributes: those of the request, without its body. */
@@ -32,10 +32,12 @@ export interface RequestForm {
   tooLarge(attributes: Attributes): Refused
   tooSlow(attributes: Attributes): Refused
   busy(attributes: Attributes): Refused
+  /** onAsked: may be called with the body as it arrived, while webhooks are asked about it. */
   inspect(
     body: Pick<HeldBody, 'take'>,
     attributes: Attributes,
     signal: Ending,
+    onAsked: (body: Uint8Array) => void,
   ): Promise<RequestFinding>
 }
 
@@ -72,10 +74,13 @@ export function createRequestGuard(
   const complete = async (held: HeldBody, hasTrailers: boolean): Promise<void> => {
     stopClock()
     hadBody = held.size > 0
-    const inspected = hadBody ? await form.inspect(held, attributes, stream.signal) : NO_BODY
+    const answer = new RequestAnswer(() => form.change(), stream, hasTrailers)
+    const inspected = hadBody
+      ? await form.inspect(held, attributes, stream.signal, (body) => answer.prepare(body))
+      : NO_BODY
     if (inspected.type === 'refused') return refuse(inspected)
     if (inspected.type === 'aborted') return
-    const sending = sendRequest(form, stream, inspected, hasTrailers)
+    const sending = answer.send(inspected)
     if (sending !== undefined) await sending
     phase.become('done')
   }
@@ -117,17 +122,3 @@ export function createRequestGuard(
 }
 
 const NO_BODY = { type: 'passed', body: new Uint8Array() } as const
-
-function sendRequest(
-  form: RequestForm,
-  stream: ProcessorStream,
-  { body, headers }: Extract<RequestFinding, { readonly type: 'passed' }>,
-  hasTrailers: boolean,
-): Promise<void> | void {
-  const change = form.change()
-  const length: Readonly<Record<string, string>> = hasTrailers
-    ? {}
-    : { 'content-length': String(body.length) }
-  sendHeaders(stream.send, 'request', { ...change, set: { ...change.set, ...headers, ...length } })
-  return sendWhole(stream, 'request', [body], hasTrailers)
-}

@@ -2,20 +2,22 @@
 // streamed one as it arrives (decisions 15-20).
 
 import type { Ending } from '../../ending.js'
+import { meanwhile } from '../../meanwhile.js'
 import { inTurns } from '../../turns.js'
 import { joinInTurns } from '../../utf8.js'
 import { type Decoder, NO_BYTES } from '../encodings/decoder.js'
 import { expectFullDuplex } from '../stream/full-duplex.js'
 import { sendHeaders } from '../stream/guard-messages.js'
 import { withRequestId } from '../stream/immediate-response.js'
+import { prepareAnswer, type PreparedAnswer, sendPrepared } from '../stream/prepared-answer.js'
 import type { BodyPart, Headers, HeadersPart } from '../stream/process-message.js'
 import type { FirstMessage, ProcessorStream } from '../stream/processor.js'
 import { createOwnReply, OF_THE_BYTES, type OwnReply } from '../stream/reply-output.js'
 import { eventStream, type Framing, jsonArray } from '../streamed/framing.js'
 import { createOpening, type StreamedForm, type StreamOpening } from '../streamed/opening.js'
 import { createStreamedPhase, type StreamedPhase } from '../streamed/streamed-phase.js'
-import type { GuardDeps } from '../webhook/ask-webhooks.js'
 import type { Guard } from '../webhook/compiled-guard.js'
+import type { GuardDeps } from '../webhook/guard-deps.js'
 import { inPhaseSpan } from '../webhook/phase-span.js'
 import { loggedReply, logRefusal } from '../webhook/refusal-log.js'
 import { createGuardedPhase, type GuardedPhase } from './guarded-phase.js'
@@ -135,6 +137,8 @@ interface HeldReplyContext {
   readonly headers: () => Headers
 }
 
+const UNCHANGED = { type: 'same' } as const
+
 interface HeldReply {
   readonly phase: GuardedPhase
   readonly refuseUnread: (problem: string) => void
@@ -169,10 +173,18 @@ function createHeldReply(
       const joining = inTurns(joinInTurns(held.take()), stream.signal)
       const bytes = joining instanceof Promise ? await joining : joining
       if (bytes === undefined) return
-      const finding = await inspect(bytes)
+      let prepared: PreparedAnswer | undefined
+      const finding = await meanwhile(inspect(bytes), () => {
+        prepared = prepareAnswer(bytes, stream, (to) =>
+          sendPassed(to, UNCHANGED, bytes, headers(), hasTrailers),
+        )
+      })
       if (finding.type === 'aborted') return
       if (finding.type === 'refused') return refuse(finding, hasTrailers)
-      const sending = sendPassed(stream, finding, bytes, headers(), hasTrailers)
+      const sending =
+        finding.type === 'same' && prepared !== undefined
+          ? sendPrepared(stream, prepared)
+          : sendPassed(stream, finding, bytes, headers(), hasTrailers)
       if (sending !== undefined) await sending
       phase.become('done')
     },

@@ -2,7 +2,7 @@
 
 import { createAudit } from '../guard/guard-audit.js'
 import type { Processor, ProcessorStream } from '../stream/processor.js'
-import type { GuardDeps } from '../webhook/ask-webhooks.js'
+import type { GuardDeps } from '../webhook/guard-deps.js'
 import type { McpGuardAudit } from './mcp-guard.js'
 import { createMcpGuardProcessor } from './mcp-guard-processor.js'
 

@@ -5,8 +5,8 @@ import type { Ending } from '../../ending.js'
 import type { AskedCalls } from '../../mcp/texts/guarded-message.js'
 import type { CompiledRules } from '../../rules/judge.js'
 import type { ListCaller } from '../lists/filter-list.js'
-import type { GuardDeps } from '../webhook/ask-webhooks.js'
 import type { GuardWebhooks } from '../webhook/compiled-guard.js'
+import type { GuardDeps } from '../webhook/guard-deps.js'
 
 /** The table entry of a route with mcp.guard. */
 export interface McpGuard extends GuardWebhooks {

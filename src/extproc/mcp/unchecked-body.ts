@@ -17,7 +17,7 @@ import { loggedRequest } from '../stream/logged-request.js'
 import type { Headers } from '../stream/process-message.js'
 import { type Processor, type ProcessorStream, UnexpectedMessage } from '../stream/processor.js'
 import { sendWhole } from '../stream/whole-body.js'
-import type { GuardDeps } from '../webhook/ask-webhooks.js'
+import type { GuardDeps } from '../webhook/guard-deps.js'
 
 const REFUSED = {
   'body-timeout': errorReply(

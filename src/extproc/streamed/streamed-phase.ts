@@ -4,7 +4,7 @@
 import { sendText, sendTrailers } from '../stream/guard-messages.js'
 import type { BodyPart } from '../stream/process-message.js'
 import { type ProcessorStream, UnexpectedMessage } from '../stream/processor.js'
-import type { GuardDeps } from '../webhook/ask-webhooks.js'
+import type { GuardDeps } from '../webhook/guard-deps.js'
 import { startPhaseSpan } from '../webhook/phase-span.js'
 import { logRefusal } from '../webhook/refusal-log.js'
 import type { Framing } from './framing.js'

@@ -5,13 +5,10 @@ import type { Attributes } from '../../cel/attributes.js'
 import type { Ending } from '../../ending.js'
 import type { EntryKind } from '../../llm/text/conversation.js'
 import type { ReplyForm } from '../../llm/windows/reply-channels.js'
-import {
-  type AskedEntry,
-  askWebhooks,
-  type GuardDeps,
-  type PhaseVerdict,
-} from '../webhook/ask-webhooks.js'
+import { askWebhooks, type PhaseVerdict } from '../webhook/ask-webhooks.js'
 import { type CompiledWebhook, type Guard, isShown } from '../webhook/compiled-guard.js'
+import type { GuardDeps } from '../webhook/guard-deps.js'
+import type { AskedEntry } from '../webhook/question.js'
 
 /** The webhooks of one mode. */
 export interface Webhooks {

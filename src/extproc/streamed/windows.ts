@@ -12,7 +12,8 @@
 
 import type { HeldChannel } from '../../llm/windows/held-channel.js'
 import { nextTurn } from '../../turns.js'
-import type { AskedEntry, PhaseVerdict } from '../webhook/ask-webhooks.js'
+import type { PhaseVerdict } from '../webhook/ask-webhooks.js'
+import type { AskedEntry } from '../webhook/question.js'
 
 /** Milliseconds that a window waits for the end of a word. */
 const WORD = 25

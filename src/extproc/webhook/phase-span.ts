@@ -2,7 +2,7 @@
 
 import type { Phase } from '../../ir/proc-entry.js'
 import type { SpanAttributes, TraceSpan } from '../../tracing.js'
-import type { GuardDeps } from './ask-webhooks.js'
+import type { GuardDeps } from './guard-deps.js'
 
 /** How a phase ended. */
 type PhaseOutcome = 'passed' | 'changed' | 'refused' | 'aborted'

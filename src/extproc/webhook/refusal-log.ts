@@ -5,9 +5,9 @@ import type { Phase } from '../../ir/proc-entry.js'
 import type { LogLimit } from '../../log-limit.js'
 import type { Logger } from '../../logger.js'
 import { kindOf, REJECTED } from '../stream/refusal-metadata.js'
-import type { GuardDeps } from './ask-webhooks.js'
 import type { CompiledWebhook, Guard } from './compiled-guard.js'
 import { exchangeFields } from './exchange-fields.js'
+import type { GuardDeps } from './guard-deps.js'
 
 /** The phase of an exchange that is refused. */
 export interface RefusedPhase {

@@ -1,8 +1,8 @@
 // Counts the tokens that guarded replies say were used.
 
 import type { Usage } from '../../llm/text/usage.js'
-import type { GuardDeps } from './ask-webhooks.js'
 import type { Guard } from './compiled-guard.js'
+import type { GuardDeps } from './guard-deps.js'
 
 type CountingDeps = Pick<GuardDeps, 'metrics' | 'mode' | 'isServed'>
 type CountedGuard = Pick<Guard, 'key' | 'route'>

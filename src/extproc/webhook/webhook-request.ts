@@ -6,7 +6,7 @@ import { Budget } from '../../cel/budget.js'
 import { HOP, HOPS_HEADER, MAX_HOPS, QUESTION_HOPS } from '../../ir/hops.js'
 import type { Phase } from '../../ir/proc-entry.js'
 import { quoted } from '../../json/print-json.js'
-import { Pace, PIECE, piecesOf, unitsOf, type Work } from '../../turns.js'
+import { Pace, PIECE, piecesOf, type Soon, unitsOf, type Work } from '../../turns.js'
 import { joinInTurns } from '../../utf8.js'
 import type { CompiledWebhook } from './compiled-guard.js'
 import type { Shown } from './webhook-answer.js'
@@ -26,14 +26,34 @@ export interface ShownTool {
 }
 
 /** Builds the request to a webhook. */
-export function* webhookRequest(
-  { headers: compiled, host, path: ownPath }: CompiledWebhook,
+export function webhookRequest(
+  compiled: CompiledWebhook,
   phase: Phase,
   shown: readonly Shown[],
   attributes: Attributes,
   budget = new Budget(),
   tool?: ShownTool,
+): Soon<WebhookRequest> {
+  const head = headOf(compiled, attributes, budget)
+  return isShort(shown)
+    ? { ...head, body: shortBodyOf(phase, shown, tool) }
+    : withLongBody(head, phase, shown, tool)
+}
+
+function* withLongBody(
+  head: Omit<WebhookRequest, 'body'>,
+  phase: Phase,
+  shown: readonly Shown[],
+  tool: ShownTool | undefined,
 ): Work<WebhookRequest> {
+  return { ...head, body: yield* longBodyOf(phase, shown, tool) }
+}
+
+function headOf(
+  { headers: compiled, host, path: ownPath }: CompiledWebhook,
+  attributes: Attributes,
+  budget: Budget,
+): Omit<WebhookRequest, 'body'> {
   const headers: Record<string, string> = {
     'content-type': 'application/json',
     accept: 'application/json',
@@ -53,7 +73,7 @@ export function* webhookRequest(
   }
   // Last, so that no expression resets it: the webhook may be behind the gateway whose request it is asked about.
   headers[HOPS_HEADER] = `${receivedHops(attributes)}${QUESTION_HOPS}`
-  return { method, path, headers, body: yield* bodyOf(phase, shown, tool) }
+  return { method, path, headers }
 }
 
 /** Whether a gateway would answer the call with 508, so that its client could choose that there is no verdict. */
@@ -62,7 +82,7 @@ export const isLastHop = (attributes: Attributes): boolean =>
 
 /** Beside a mesh nobody counts before Gatehouse, so that the value may be any text of the client's. */
 function receivedHops({ request }: Attributes): string {
-  const received = request?.headers.get(HOPS_HEADER) ?? ''
+  const received = request?.valuesOf?.(HOPS_HEADER) ?? request?.headers.get(HOPS_HEADER) ?? ''
   const { length } = typeof received === 'string' ? received : received.join('')
   return HOP.repeat(Math.min(length, MAX_HOPS))
 }
@@ -92,19 +112,20 @@ function shortBodyOf(
   shown: readonly Shown[],
   tool: ShownTool | undefined,
 ): Uint8Array {
-  const messages = shown.map(({ role, content }) => ({ role, content }))
   const list =
-    phase === 'request' ? { messages } : { choices: messages.map((message) => ({ message })) }
+    phase === 'request' ? { messages: shown.map(messageOf) } : { choices: shown.map(choiceOf) }
   return Buffer.from(JSON.stringify({ body: tool === undefined ? list : { tool, ...list } }))
 }
 
+const messageOf = ({ role, content }: Shown): object => ({ role, content })
+const choiceOf = (shown: Shown): object => ({ message: messageOf(shown) })
+
 /** Encodes the body as it is built: texts of megabytes are never joined into one string. */
-function* bodyOf(
+function* longBodyOf(
   phase: Phase,
   shown: readonly Shown[],
   tool: ShownTool | undefined,
 ): Work<Uint8Array> {
-  if (isShort(shown)) return shortBodyOf(phase, shown, tool)
   const [list, before, after, end] =
     phase === 'request'
       ? ['"messages":[', '', '', ']}}']

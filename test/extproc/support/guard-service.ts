@@ -1,7 +1,7 @@
 // Creates the ext_proc service for guards alone: whoever else is called does not answer.
 
 import { createProcessService } from '../../../src/extproc/process-service.js'
-import type { GuardDeps } from '../../../src/extproc/webhook/ask-webhooks.js'
+import type { GuardDeps } from '../../../src/extproc/webhook/guard-deps.js'
 import type { GrpcService } from '../../../src/grpc/service.js'
 import type { GuardEntry } from '../../../src/ir/proc-entry.js'
 import { buildProcTable } from './proc-table.js'

@@ -2,7 +2,7 @@
 
 import { CostlyExpressions } from '../../../src/cel/costly-expressions.js'
 import { createHeldBytes } from '../../../src/extproc/stream/held-bytes.js'
-import type { GuardDeps } from '../../../src/extproc/webhook/ask-webhooks.js'
+import type { GuardDeps } from '../../../src/extproc/webhook/guard-deps.js'
 import type { VerdictLabels } from '../../../src/extproc/webhook/guard-metrics.js'
 import type { GuardEntry, Webhook } from '../../../src/ir/proc-entry.js'
 import type { Usage } from '../../../src/llm/text/usage.js'

@@ -95,7 +95,8 @@ function asked(
   const { url } = webhook(1).target
   const target = { ...webhook(1).target, url: url.replace('/request', `/${phase}`) }
   const compiled = compileWebhook(webhook(1, { target }))
-  const { path, body } = atOnce(webhookRequest(compiled, phase, shown, {}, undefined, tool))
+  const built = webhookRequest(compiled, phase, shown, {}, undefined, tool)
+  const { path, body } = 'next' in built ? atOnce(built) : built
   return { path, json: JSON.parse(new TextDecoder().decode(body)) }
 }
 
