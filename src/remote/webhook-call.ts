@@ -77,12 +77,14 @@ export class WebhookCall implements CallHandler {
   start(): void {
     const { signal, phase, timeoutMs } = this.call
     if (signal.aborted) return this.settle(err({ type: 'aborted' }))
-    signal.addEventListener('abort', this.onAbort)
-    if (timeoutMs !== undefined) this.stopAfter(timeoutMs, { type: 'timeout', timeoutMs })
     this.leaveLine = this.line.enter(phase, () => this.dispatch())
     if (this.leaveLine === undefined)
       return this.settle(err({ type: 'busy', waiting: MOST_WAITING }))
-    if (this.state === 'waiting' && timeoutMs === undefined)
+    if (this.isSettled) return
+    // After the request has left, as its webhook need not wait for this.
+    signal.addEventListener('abort', this.onAbort)
+    if (timeoutMs !== undefined) this.stopAfter(timeoutMs, { type: 'timeout', timeoutMs })
+    else if (this.state === 'waiting')
       this.stopAfter(CONNECTION_MS, { type: 'no-connection', waitedMs: CONNECTION_MS })
   }
 

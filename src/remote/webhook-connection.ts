@@ -77,6 +77,7 @@ export class WebhookConnection {
   private handler: AnswerHandler | undefined
   private reader: AnswerReader | undefined
   private readonly heads = new AnswerHeads()
+  private readonly fields = new RequestFields()
   private isReusable = true
   /** A request that waits for the turn to end in which the answer before it ended. */
   private waiting: (() => void) | undefined
@@ -107,7 +108,7 @@ export class WebhookConnection {
 
   /** Sends a request; the connection must be idle. false: it still is. @throws {BadAnswer} it cannot be written. */
   send(request: SentRequest, handler: AnswerHandler): boolean {
-    const head = headOf(request)
+    const head = this.headOf(request)
     if (!handler.onStart((reason) => this.abort(reason))) return false
     const { method, body } = request
     this.handler = handler
@@ -135,6 +136,12 @@ export class WebhookConnection {
     this.reader?.stop()
     this.socket.destroy()
     this.fail()
+  }
+
+  /** @throws {BadAnswer} */
+  private headOf({ method, path, headers, body }: SentRequest): string {
+    const fields = this.fields.of(headers)
+    return `${method} ${path} HTTP/1.1\r\n${fields}connection: keep-alive\r\ncontent-length: ${String(body.length)}\r\n\r\n`
   }
 
   private write(head: string, body: Uint8Array): void {
@@ -233,13 +240,39 @@ export class WebhookConnection {
   }
 }
 
+/** Writes the fields of requests. Most requests over a connection have the same as the one before. */
+class RequestFields {
+  private headers: SentRequest['headers'] = {}
+  private names: readonly string[] = []
+  private text = ''
+
+  /** @throws {BadAnswer} */
+  of(headers: SentRequest['headers']): string {
+    const names = Object.keys(headers)
+    if (this.isLast(names, headers)) return this.text
+    this.text = fieldsOf(names, headers)
+    this.names = names
+    this.headers = headers
+    return this.text
+  }
+
+  private isLast(names: readonly string[], headers: SentRequest['headers']): boolean {
+    if (names.length !== this.names.length) return false
+    for (let at = 0; at < names.length; at++) {
+      const name = names[at] ?? ''
+      if (name !== this.names[at] || headers[name] !== this.headers[name]) return false
+    }
+    return true
+  }
+}
+
 /** @throws {BadAnswer} */
-function headOf({ method, path, headers, body }: SentRequest): string {
-  let head = `${method} ${path} HTTP/1.1\r\n`
-  for (const name of Object.keys(headers)) {
+function fieldsOf(names: readonly string[], headers: SentRequest['headers']): string {
+  let text = ''
+  for (const name of names) {
     const value = headers[name] ?? ''
     if (!NAME.test(name) || !VALUE.test(value)) throw new BadAnswer('a header cannot be sent')
-    head += `${name}: ${value}\r\n`
+    text += `${name}: ${value}\r\n`
   }
-  return `${head}connection: keep-alive\r\ncontent-length: ${String(body.length)}\r\n\r\n`
+  return text
 }

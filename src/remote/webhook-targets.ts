@@ -48,7 +48,7 @@ export class WebhookTargets implements OpenConnections {
   /** Returns the connections for a call that starts now. */
   poolFor(call: PooledCall): WebhookPool {
     const target = this.latest.find((one) => isTrustEqual(one, call.target)) ?? call.target
-    const own = this.placeFor({ ...call, target })
+    const own = this.placeFor(call, target)
     if (this.places.length > 1) this.makeRoom(own)
     return own.pool
   }
@@ -67,11 +67,11 @@ export class WebhookTargets implements OpenConnections {
     await Promise.all(this.closing)
   }
 
-  private placeFor(call: PooledCall): Place {
-    const known = this.places.find(({ target }) => isSamePlace(target, call.target))
-    if (known === undefined) return this.addPlace(call)
+  private placeFor(call: PooledCall, target: RemoteTarget): Place {
+    const known = this.places.find((place) => isSamePlace(place.target, target))
+    if (known === undefined) return this.addPlace({ ...call, target })
     // The next call has the same object, which is compared at once.
-    known.target = call.target
+    known.target = target
     return known
   }
 
