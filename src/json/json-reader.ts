@@ -3,7 +3,9 @@
 
 import { GatehouseError } from '../errors.js'
 import type { JsonNode, JsonProblem } from './json-node.js'
+import { MemberNames } from './member-names.js'
 import { folded } from './members.js'
+import { endOfScalar, type ScalarType, scalarTypeAt } from './scalars.js'
 
 /** Maximum depth of nesting, which CEL can read too. */
 const MAX_DEPTH = 100
@@ -59,6 +61,8 @@ export class JsonReader {
   private state: State = 'value'
   private root: JsonNode | undefined
   private readonly open: Open[] = []
+  /** The last of these. */
+  private innermost: Open | undefined
   // The string being read: the place of its quote, where the part not yet decoded begins, and what is decoded, if it
   // has escapes.
   private isName = false
@@ -129,12 +133,13 @@ export class JsonReader {
   private readValue(mark: string | undefined): void {
     const isOther = mark === '{' || mark === '[' || mark === '"'
     if (!isOther) return this.readScalar()
-    const list = this.open.at(-1)
+    const list = this.innermost
     if (list?.isObject === false && !list.hasOthers && this.readAgain(list)) return
     if (mark === '"') return this.beginString(false)
     if (this.open.length >= MAX_DEPTH) throw new Malformed('nested too deeply')
     const isObject = mark === '{'
-    this.open.push({ isObject, start: this.at, name: '', dropped: 0, hasOthers: false })
+    this.innermost = { isObject, start: this.at, name: '', dropped: 0, hasOthers: false }
+    this.open.push(this.innermost)
     this.at += 1
     this.state = isObject ? 'first name' : 'first item'
   }
@@ -158,6 +163,7 @@ export class JsonReader {
   private close(): void {
     const closed = this.open.pop()
     if (closed === undefined) throw new Malformed('not JSON')
+    this.innermost = this.open[this.open.length - 1]
     this.at += 1
     const { isObject, start, members = NO_MEMBERS, unusual, items = NO_ITEMS, dropped } = closed
     const end = this.at
@@ -167,7 +173,7 @@ export class JsonReader {
   }
 
   private readAfterValue(mark: string | undefined): void {
-    const isObject = this.open.at(-1)?.isObject === true
+    const isObject = this.innermost?.isObject === true
     if (mark === (isObject ? '}' : ']')) return this.close()
     this.expect(',')
     this.state = isObject ? 'name' : 'value'
@@ -227,7 +233,7 @@ export class JsonReader {
   private endString(): void {
     this.expectShortName()
     if (this.decoded !== undefined) this.resolve()
-    const value = this.decoded ?? this.text.slice(this.from, this.at)
+    const value = this.decoded ?? this.ownText()
     this.decoded = undefined
     this.at += 1
     if (!this.isName) return this.finish({ type: 'string', value, start: this.start, end: this.at })
@@ -235,8 +241,13 @@ export class JsonReader {
     this.state = 'colon'
   }
 
+  private ownText(): string {
+    const { text, from, at } = this
+    return this.isName ? names.read(text, from, at) : text.slice(from, at)
+  }
+
   private name(name: string): void {
-    const object = this.open.at(-1)
+    const object = this.innermost
     if (object === undefined) throw new Malformed('not JSON')
     if (object.members?.has(name) === true) throw new Malformed('a member is there twice')
     object.name = name
@@ -250,26 +261,17 @@ export class JsonReader {
 
   private readScalar(): void {
     const start = this.at
-    const type = this.scalarType()
-    const list = this.open.at(-1)
+    const scalar = scalarTypeAt(this.text, start)
+    const end = endOfScalar(this.text, start, scalar)
+    if (end === undefined) throw new Malformed('not JSON')
+    this.at = end
+    const list = this.innermost
     const isKept =
       list?.isObject !== false || list.hasOthers || (list.items?.length ?? 0) < KEPT_SCALARS
-    if (isKept) return this.finish({ type, start, end: this.at })
+    if (isKept) return this.finish({ type: nodeTypeOf(scalar), start, end })
     list.dropped += 1
     this.values += 1
     this.state = 'after value'
-  }
-
-  private scalarType(): 'null' | 'boolean' | 'number' {
-    for (const [word, type] of LITERALS) {
-      if (!this.text.startsWith(word, this.at)) continue
-      this.at += word.length
-      return type
-    }
-    NUMBER.lastIndex = this.at
-    if (!NUMBER.test(this.text)) throw new Malformed('not JSON')
-    this.at = NUMBER.lastIndex
-    return 'number'
   }
 
   private finish(node: JsonNode): void {
@@ -278,7 +280,7 @@ export class JsonReader {
     this.kept += 1
     if (this.kept > this.maxValues) throw new Malformed('it holds too many values')
     this.state = 'after value'
-    const open = this.open.at(-1)
+    const open = this.innermost
     if (open === undefined) this.root = node
     else if (open.isObject) (open.members ??= new Map<string, JsonNode>()).set(open.name, node)
     else (open.items ??= []).push(node)
@@ -290,10 +292,8 @@ export class JsonReader {
   }
 }
 
-/** Limits digits, and so the time for one number. Nobody keeps a number with more. */
-const NUMBER = /-?(?:0|[1-9]\d{0,511})(?:\.\d{1,511})?(?:[eE][+-]?\d{1,19})?/y
-const LITERALS = [
-  ['null', 'null'],
-  ['true', 'boolean'],
-  ['false', 'boolean'],
-] as const
+const nodeTypeOf = (scalar: ScalarType): 'null' | 'boolean' | 'number' =>
+  scalar === 'true' || scalar === 'false' ? 'boolean' : scalar
+
+/** The names of the members of all bodies. */
+const names = new MemberNames()
