@@ -6,8 +6,8 @@ import { type AnswerHead, AnswerHeads, isBodiless, isField } from './answer-head
 
 /** Receives the parts of one answer, in order. */
 export interface AnswerParts {
-  head(head: AnswerHead): void
-  data(bytes: Buffer): void
+  onHead(head: AnswerHead): void
+  onData(bytes: Buffer): void
 }
 
 /** An answer that is not HTTP, or is ambiguous. */
@@ -84,7 +84,7 @@ export class AnswerReader {
       case 'trailers':
         return this.until(END_OF_LINE, bytes, MAX_HEAD_BYTES, (line) => this.readTrailer(line))
       case 'to the end':
-        this.parts.data(bytes)
+        this.parts.onData(bytes)
         return bytes.length
       default:
         return this.readBody(bytes)
@@ -115,7 +115,7 @@ export class AnswerReader {
     this.keepsAlive = head.keepsAlive
     this.keepAliveMs = head.keepAliveMs
     this.begin(head)
-    this.parts.head(head)
+    this.parts.onHead(head)
   }
 
   private skip(interim: string): void {
@@ -144,7 +144,7 @@ export class AnswerReader {
       if (this.state === 'chunk') this.state = 'chunk end'
       else this.isDone = true
     }
-    this.parts.data(part)
+    this.parts.onData(part)
     return part.length
   }
 

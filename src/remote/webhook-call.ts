@@ -60,6 +60,7 @@ export class WebhookCall implements CallHandler {
   private timer: NodeJS.Timeout | undefined
   private state: 'waiting' | 'calling' | 'ended' = 'waiting'
   private isSettled = false
+  private isArmed = false
   private abort: ((reason: Error) => void) | undefined
   private status = 0
   private encoding = ''
@@ -75,13 +76,19 @@ export class WebhookCall implements CallHandler {
   ) {}
 
   start(): void {
-    const { signal, phase, timeoutMs } = this.call
+    const { signal, phase } = this.call
     if (signal.aborted) return this.settle(err({ type: 'aborted' }))
     this.leaveLine = this.line.enter(phase, () => this.dispatch())
     if (this.leaveLine === undefined)
       return this.settle(err({ type: 'busy', waiting: MOST_WAITING }))
-    if (this.isSettled) return
-    // After the request has left, as its webhook need not wait for this.
+    if (!this.isSettled) this.arm()
+  }
+
+  /** Called when the request has left, as its webhook need not wait for this, or before a connection is made for it. */
+  private arm(): void {
+    if (this.isArmed) return
+    this.isArmed = true
+    const { signal, timeoutMs } = this.call
     signal.addEventListener('abort', this.onAbort)
     if (timeoutMs !== undefined) this.stopAfter(timeoutMs, { type: 'timeout', timeoutMs })
     else if (this.state === 'waiting')
@@ -128,6 +135,10 @@ export class WebhookCall implements CallHandler {
       err(error instanceof RemoteError ? error.failure : { type: 'broken', code: codeOf(error) }),
     )
     this.end()
+  }
+
+  onConnect(): void {
+    this.arm()
   }
 
   onStart(abort: (reason: Error) => void): boolean {

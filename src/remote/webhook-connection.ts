@@ -37,6 +37,8 @@ export interface CallHandler extends AnswerHandler {
   wasKept: boolean
   /** Whether a kept connection has lost the call: the others may be lost too. */
   readonly isRepeated: boolean
+  /** Called before a connection is made for the call. */
+  onConnect(): void
 }
 
 /** Sends calls over connections. */
@@ -112,11 +114,7 @@ export class WebhookConnection {
     if (!handler.onStart((reason) => this.abort(reason))) return false
     const { method, body } = request
     this.handler = handler
-    this.reader = new AnswerReader(
-      { head: (given) => handler.onHead(given), data: (bytes) => handler.onData(bytes) },
-      method === 'HEAD',
-      this.heads,
-    )
+    this.reader = new AnswerReader(handler, method === 'HEAD', this.heads)
     this.isReusable = WITH_BODY.has(method)
     const write = (): void => this.write(head, body)
     // Whatever the server sends after an answer must not be taken for the next one.

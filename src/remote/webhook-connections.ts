@@ -56,8 +56,9 @@ export class WebhookPool implements CallDispatcher {
     if (handler.isRepeated) this.idle.pop()?.destroy()
     const connection = handler.isRepeated ? undefined : this.takeIdle()
     handler.wasKept = connection !== undefined
-    if (connection === undefined) return void this.connect(request, handler)
-    this.send(connection, request, handler)
+    if (connection !== undefined) return this.send(connection, request, handler)
+    handler.onConnect()
+    void this.connect(request, handler)
   }
 
   /** Number of connections, open and about to be. */

@@ -21,8 +21,8 @@ function read(text: string, lengths: readonly number[] = [text.length], isHead =
   let head: AnswerHead | undefined
   let body = ''
   const parts = {
-    head: (given: AnswerHead) => void (head = given),
-    data: (part: Buffer) => void (body += part.toString('latin1')),
+    onHead: (given: AnswerHead) => void (head = given),
+    onData: (part: Buffer) => void (body += part.toString('latin1')),
   }
   const reader = new AnswerReader(parts, isHead)
   let at = 0
@@ -86,7 +86,7 @@ describe('an answer with', () => {
   test('neither length nor chunks ends where the server closes', () => {
     let body = ''
     const reader = new AnswerReader(
-      { head: () => undefined, data: (part) => (body += part.toString()) },
+      { onHead: () => undefined, onData: (part) => (body += part.toString()) },
       false,
     )
     reader.read(Buffer.from(`${OK}\r\nabc`))
@@ -96,13 +96,13 @@ describe('an answer with', () => {
   })
 
   test('a part of its body is not complete when the server closes', () => {
-    const reader = new AnswerReader({ head: () => undefined, data: () => undefined }, false)
+    const reader = new AnswerReader({ onHead: () => undefined, onData: () => undefined }, false)
     reader.read(Buffer.from(`${OK}content-length: 5\r\n\r\nabc`))
     expect(reader.close()).toBe(false)
   })
 
   test('a time for which its server keeps the connection tells it', () => {
-    const reader = new AnswerReader({ head: () => undefined, data: () => undefined }, false)
+    const reader = new AnswerReader({ onHead: () => undefined, onData: () => undefined }, false)
     reader.read(Buffer.from(`${OK}keep-alive: timeout=5, max=100\r\ncontent-length: 0\r\n\r\n`))
     expect(reader.keepAliveMs).toBe(5_000)
   })
