@@ -6,7 +6,6 @@ import { apiOfPath } from '../../llm/detect-api.js'
 import { readReply, readWords } from '../../llm/read-body.js'
 import type { Conversation } from '../../llm/text/conversation.js'
 import { usageOf } from '../../llm/text/usage.js'
-import { meanwhile } from '../../meanwhile.js'
 import { inTurns, type Work } from '../../turns.js'
 import { decodeUtf8InTurns, encodeUtf8InTurns } from '../../utf8.js'
 import { decodeReply, isReadable, UNREADABLE_ENCODING } from '../encodings/decode-reply.js'
@@ -20,6 +19,7 @@ import { looksLikeJson } from './error-body.js'
 import { busy, refusal } from './guard-reply.js'
 import { requestPath } from './inspect-request.js'
 import { type Aborted, inspectConversation, type Refused, refused } from './inspection.js'
+import { meanwhile } from './meanwhile.js'
 
 /** A reply that passes: without having been read, as it is, or with changes. */
 export type PassedReply =

@@ -4,7 +4,6 @@ import type { Attributes } from '../../cel/attributes.js'
 import type { Ending } from '../../ending.js'
 import { apiOfPath } from '../../llm/detect-api.js'
 import { readRequest } from '../../llm/read-body.js'
-import { meanwhile } from '../../meanwhile.js'
 import { inTurns } from '../../turns.js'
 import { encodeUtf8InTurns, joinInTurns } from '../../utf8.js'
 import { BUSY } from '../stream/held-bytes.js'
@@ -15,6 +14,7 @@ import { busy, refusal } from './guard-reply.js'
 import type { HeldBody } from './held-body.js'
 import { type Aborted, inspectConversation, type Refused, refused } from './inspection.js'
 import { llmRequestValue } from './llm-request.js'
+import { meanwhile } from './meanwhile.js'
 
 /** The exchange that a request belongs to. */
 export interface RequestContext {

@@ -13,37 +13,33 @@ interface PassedRequest {
 
 /** Sends a request on. */
 export class RequestAnswer {
-  readonly #change: () => HeaderChange
-  readonly #stream: ProcessorStream
-  readonly #hasTrailers: boolean
-  #prepared: PreparedAnswer | undefined
+  private prepared: PreparedAnswer | undefined
 
-  /** change: returns the header changes of every request that goes on. */
-  constructor(change: () => HeaderChange, stream: ProcessorStream, hasTrailers: boolean) {
-    this.#change = change
-    this.#stream = stream
-    this.#hasTrailers = hasTrailers
-  }
+  constructor(
+    private readonly form: { change(): HeaderChange },
+    private readonly stream: ProcessorStream,
+    private readonly hasTrailers: boolean,
+  ) {}
 
   /** Encodes the answer to a request that will probably go on with this body. */
   prepare(body: Uint8Array): void {
-    this.#prepared = prepareAnswer(body, this.#stream, (to) => this.#write({ body }, to))
+    this.prepared = prepareAnswer(body, this.stream, (to) => this.write({ body }, to))
   }
 
   /** Returns a promise only if it takes more than this turn. */
   send(request: PassedRequest): Promise<void> | void {
-    const prepared = this.#prepared
+    const prepared = this.prepared
     return prepared !== undefined && prepared.body === request.body && request.headers === undefined
-      ? sendPrepared(this.#stream, prepared)
-      : this.#write(request, this.#stream)
+      ? sendPrepared(this.stream, prepared)
+      : this.write(request, this.stream)
   }
 
-  #write({ body, headers }: PassedRequest, to: ProcessorStream): Promise<void> | void {
-    const change = this.#change()
-    const length: Readonly<Record<string, string>> = this.#hasTrailers
+  private write({ body, headers }: PassedRequest, to: ProcessorStream): Promise<void> | void {
+    const change = this.form.change()
+    const length: Readonly<Record<string, string>> = this.hasTrailers
       ? {}
       : { 'content-length': String(body.length) }
     sendHeaders(to.send, 'request', { ...change, set: { ...change.set, ...headers, ...length } })
-    return sendWhole(to, 'request', [body], this.#hasTrailers)
+    return sendWhole(to, 'request', [body], this.hasTrailers)
   }
 }

@@ -11,7 +11,7 @@ import type { BodyPart, HeadersPart } from '../stream/process-message.js'
 import type { FirstMessage, ProcessorStream } from '../stream/processor.js'
 import type { GuardDeps } from '../webhook/guard-deps.js'
 import { loggedReply, logRefusal, type RefusedPhase } from '../webhook/refusal-log.js'
-import { createGuardedPhase } from './guarded-phase.js'
+import { createGuardedPhase, type GuardedPhase, type PhaseEvents } from './guarded-phase.js'
 import type { HeldBody } from './held-body.js'
 import type { RequestFinding } from './inspect-request.js'
 import type { Refused } from './inspection.js'
@@ -57,67 +57,106 @@ export interface RequestGuard {
 }
 
 /** Creates the request phase of an exchange. */
-export function createRequestGuard(
+export const createRequestGuard = (
   form: RequestForm,
   stream: ProcessorStream,
   deps: GuardDeps,
-): RequestGuard {
-  let attributes: Attributes = {}
-  let hadBody = false
-  let stopClock = (): void => undefined
-  const refuse = (refused: Refused): void => {
-    stopClock()
-    phase.become('refused')
-    logRefusal(deps, { guard: form.guard, phase: 'request', attributes }, loggedReply(refused))
-    stream.send(immediateResponse(withRequestId(refused.reply, attributes.request?.headers)))
+): RequestGuard => new RequestPhase(form, stream, deps)
+
+/** A class, because every guarded request makes one, and each function of its own would have to be made as well. */
+class RequestPhase implements RequestGuard, PhaseEvents {
+  private readonly phase: GuardedPhase
+  private read: Attributes = {}
+  private hasBody = false
+  private stopClock: (() => void) | undefined
+
+  constructor(
+    private readonly form: RequestForm,
+    private readonly stream: ProcessorStream,
+    private readonly deps: GuardDeps,
+  ) {
+    this.phase = createGuardedPhase('request', stream, deps, this)
   }
-  const complete = async (held: HeldBody, hasTrailers: boolean): Promise<void> => {
-    stopClock()
-    hadBody = held.size > 0
-    const answer = new RequestAnswer(() => form.change(), stream, hasTrailers)
-    const inspected = hadBody
-      ? await form.inspect(held, attributes, stream.signal, (body) => answer.prepare(body))
+
+  headers(message: HeadersPart, { config, metadata }: FirstMessage): void {
+    const { form, phase } = this
+    phase.expectHeaders()
+    if (form.readsReplies) expectFullDuplex('reply', config?.responseBodyMode)
+    const request = guardedRequest(message.headers, metadata)
+    this.read = request.attributes
+    if (form.readsRequests && !message.endOfStream) {
+      expectFullDuplex('request', config?.requestBodyMode)
+      return this.hold(request)
+    }
+    phase.become(message.endOfStream ? 'done' : 'passing')
+    sendHeaders(this.stream.send, 'request', form.change())
+  }
+
+  body(message: BodyPart): Promise<void> | void {
+    this.hasBody ||= this.phase.state === 'passing' && message.body.length > 0
+    return this.phase.body(message)
+  }
+
+  trailers(): Promise<void> | void {
+    return this.phase.trailers()
+  }
+
+  attributes(): Attributes {
+    return this.read
+  }
+
+  hadBody(): boolean {
+    return this.hasBody
+  }
+
+  wasSeen(): boolean {
+    return this.phase.state !== 'start'
+  }
+
+  isRefused(): boolean {
+    return this.phase.state === 'refused'
+  }
+
+  tooLarge(): void {
+    this.refuse(this.form.tooLarge(this.read))
+  }
+
+  busy(): void {
+    this.refuse(this.form.busy(this.read))
+  }
+
+  async complete(held: HeldBody, hasTrailers: boolean): Promise<void> {
+    const { form, stream } = this
+    this.stopClock?.()
+    this.hasBody = held.size > 0
+    const answer = new RequestAnswer(form, stream, hasTrailers)
+    const inspected = this.hasBody
+      ? await form.inspect(held, this.read, stream.signal, (body) => answer.prepare(body))
       : NO_BODY
-    if (inspected.type === 'refused') return refuse(inspected)
+    if (inspected.type === 'refused') return this.refuse(inspected)
     if (inspected.type === 'aborted') return
     const sending = answer.send(inspected)
     if (sending !== undefined) await sending
-    phase.become('done')
+    this.phase.become('done')
   }
-  const tooLarge = (): void => refuse(form.tooLarge(attributes))
-  const busy = (): void => refuse(form.busy(attributes))
-  const phase = createGuardedPhase('request', stream, deps, { tooLarge, busy, complete })
-  const hold = (request: GuardedRequest): void => {
+
+  private hold(request: GuardedRequest): void {
+    const { form, phase, deps } = this
     phase.become('holding')
     const refused = form.refusalOf(request)
-    if (refused !== undefined) return refuse(refused)
-    if ((request.contentLength ?? 0) > deps.maxBodyBytes) return tooLarge()
-    stopClock = startBodyClock(deps.bodyTimeoutMs, stream.signal, () =>
-      refuse(form.tooSlow(attributes)),
+    if (refused !== undefined) return this.refuse(refused)
+    if ((request.contentLength ?? 0) > deps.maxBodyBytes) return this.tooLarge()
+    this.stopClock = startBodyClock(deps.bodyTimeoutMs, this.stream.signal, () =>
+      this.refuse(form.tooSlow(this.read)),
     )
   }
-  return {
-    headers: (message, { config, metadata }) => {
-      phase.expectHeaders()
-      if (form.readsReplies) expectFullDuplex('reply', config?.responseBodyMode)
-      const request = guardedRequest(message.headers, metadata)
-      attributes = request.attributes
-      if (form.readsRequests && !message.endOfStream) {
-        expectFullDuplex('request', config?.requestBodyMode)
-        return hold(request)
-      }
-      phase.become(message.endOfStream ? 'done' : 'passing')
-      sendHeaders(stream.send, 'request', form.change())
-    },
-    body: (message) => {
-      hadBody ||= phase.state === 'passing' && message.body.length > 0
-      return phase.body(message)
-    },
-    trailers: () => phase.trailers(),
-    attributes: () => attributes,
-    hadBody: () => hadBody,
-    wasSeen: () => phase.state !== 'start',
-    isRefused: () => phase.state === 'refused',
+
+  private refuse(refused: Refused): void {
+    const { form, deps, read: attributes } = this
+    this.stopClock?.()
+    this.phase.become('refused')
+    logRefusal(deps, { guard: form.guard, phase: 'request', attributes }, loggedReply(refused))
+    this.stream.send(immediateResponse(withRequestId(refused.reply, attributes.request?.headers)))
   }
 }
 

@@ -2,7 +2,6 @@
 // streamed one as it arrives (decisions 15-20).
 
 import type { Ending } from '../../ending.js'
-import { meanwhile } from '../../meanwhile.js'
 import { inTurns } from '../../turns.js'
 import { joinInTurns } from '../../utf8.js'
 import { type Decoder, NO_BYTES } from '../encodings/decoder.js'
@@ -31,6 +30,7 @@ import {
 } from './inspect-reply.js'
 import { requestPath } from './inspect-request.js'
 import type { Refused } from './inspection.js'
+import { meanwhile } from './meanwhile.js'
 import { asUtf8, sendPassed } from './read-reply.js'
 import { type MayBeStreamed, type ReplyPlan, replyPlan } from './reply-plan.js'
 import type { RequestGuard } from './request-guard.js'

@@ -5,8 +5,17 @@ import type { Ending } from '../../ending.js'
 
 /** Calls back once after ms milliseconds, unless the returned function is called, or the stream ends, before. */
 export function startBodyClock(ms: number, ending: Ending, onOver: () => void): () => void {
-  const timer = setTimeout(onOver, ms)
-  const stop = (): void => clearTimeout(timer)
-  ending.addEventListener('abort', stop)
+  let timer: NodeJS.Timeout | undefined
+  let isStopped = false
+  const stop = (): void => {
+    isStopped = true
+    clearTimeout(timer)
+  }
+  // Most bodies are whole as soon as all is read that arrived with their headers, and need no timer.
+  void Promise.resolve().then(() => {
+    if (isStopped || ending.aborted) return
+    timer = setTimeout(onOver, ms)
+    ending.addEventListener('abort', stop)
+  })
   return stop
 }

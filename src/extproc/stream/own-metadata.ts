@@ -19,4 +19,8 @@ export function listRequestIn(metadata: Buffer): string | undefined {
 }
 
 const ownPart = (metadata: Buffer): JsonObject =>
-  fromBinary(MetadataSchema, metadata).filterMetadata[CLAIMS_NAMESPACE] ?? {}
+  metadata.length === 0
+    ? NOTHING
+    : (fromBinary(MetadataSchema, metadata).filterMetadata[CLAIMS_NAMESPACE] ?? NOTHING)
+
+const NOTHING: JsonObject = {}
