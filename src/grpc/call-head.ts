@@ -21,8 +21,17 @@ export const methodsOf = (services: readonly GrpcService[]): Methods =>
   )
 
 /** Returns all values of a header; name: in lower case. */
-export const valuesOf = (head: RequestHead, name: string): readonly string[] =>
-  head.fields.filter(([own]) => own === name).map(([, value]) => value)
+export function valuesOf({ fields }: RequestHead, name: string): readonly string[] {
+  let values: string[] | undefined
+  for (const field of fields)
+    if (field[0] === name) {
+      values ??= []
+      values.push(field[1])
+    }
+  return values ?? NO_VALUES
+}
+
+const NO_VALUES: readonly string[] = []
 
 /** Reads the head of a request. */
 export function readCallHead(head: RequestHead, methods: Methods): CallHead {

@@ -125,7 +125,10 @@ const SHAPES = {
   key: idOf(64, /[\w.:/|~=+-]/),
   /** Functions, tools, servers, speakers. */
   name: idOf(64, /[\w.:-]/),
-  model: { longest: MODEL.longest, fits: (value) => MODEL.fits(value.replace(AROUND_MODEL, '')) },
+  model: {
+    longest: MODEL.longest,
+    fits: (value) => MODEL.fits(value.includes('@') ? value.replace(AROUND_MODEL, '') : value),
+  },
   /** The place of a value in a body. */
   path: idOf(128, /[\w.[\]$/-]/),
   /** A reference within JSON Schema; "#" is all of it. */
