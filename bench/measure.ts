@@ -48,16 +48,17 @@ interface Round {
   readonly serverCpu: number | undefined
 }
 
-/** @param rounds how often each scenario is measured. */
+/** @param rounds how often each scenario is measured. warmUpMs: load on each of them before the first. */
 export async function measure(
   scenarios: readonly Scenario[],
   rounds: number,
   say: (text: string) => void,
+  warmUpMs = WARM_UP_MS,
 ): Promise<readonly Row[]> {
   const measured = scenarios.map((scenario) => ({ scenario, results: [] as Round[] }))
   for (const { scenario } of measured) {
     say(`${scenario.name}: warm-up`)
-    await run(scenario, MANY, WARM_UP_MS)
+    await run(scenario, MANY, warmUpMs)
   }
   for (let round = 0; round < rounds; round++) {
     say(`round ${String(round + 1)} of ${String(rounds)}`)

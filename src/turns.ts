@@ -144,7 +144,7 @@ export function soonInTurns<T>(
 }
 
 const isWork = <T>(soon: Soon<T>): soon is Work<T> =>
-  typeof soon === 'object' && soon !== null && 'next' in soon
+  typeof soon === 'object' && soon !== null && 'next' in soon && typeof soon.next === 'function'
 
 function firstStep<T>(soon: Soon<T>): { readonly value: T } | { readonly work: Work<T> } {
   if (!isWork(soon)) return { value: soon }

@@ -11,6 +11,7 @@ import {
   Pace,
   PIECE,
   SLICE_UNITS,
+  soonInTurns,
   timedSlices,
   type Work,
 } from '../src/turns.js'
@@ -59,6 +60,39 @@ describe('work in turns', () => {
     }
     await expect(inTurns(broken(), undefined, slicesOf(1))).rejects.toThrow('broken')
     expect(() => inTurns(broken(), undefined, slicesOf(9))).toThrow('broken')
+  })
+})
+
+describe('work that is mostly short', () => {
+  test('gives its result at once', () => {
+    expect(soonInTurns(() => 'short')).toBe('short')
+    expect(soonInTurns(() => countTo(0, []))).toBe('done')
+    expect(soonInTurns(() => ({ next: 'of no work' }))).toEqual({ next: 'of no work' })
+  })
+
+  test('lets other tasks run if it is long, and ends with its signal', async () => {
+    const log: (number | string)[] = []
+    setImmediate(() => log.push('other'))
+    const result = soonInTurns(() => countTo(1, log))
+    expect(await result).toBe('done')
+    expect(log).toEqual([1, 'other'])
+    const ending = new OwnEnding()
+    const ended = soonInTurns(() => countTo(4, log), ending)
+    ending.abort()
+    expect(await ended).toBeUndefined()
+  })
+
+  test('waits for the next turn once others have taken the time of this one', async () => {
+    const busy = (): string => {
+      const end = performance.now() + 5
+      while (performance.now() < end);
+      return 'long'
+    }
+    expect(soonInTurns(busy)).toBe('long')
+    const late = soonInTurns(() => 'short')
+    const lateWork = soonInTurns(() => countTo(2, []))
+    expect(late).toBeInstanceOf(Promise)
+    expect(await Promise.all([late, lateWork])).toEqual(['short', 'done'])
   })
 })
 

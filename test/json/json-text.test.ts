@@ -73,6 +73,18 @@ describe('readJson', () => {
     )
   })
 
+  test.each([
+    ...['0', '-0', '10', '-7', '01', '-', '-01', '00', '1.', '1.5', '.5', '1.5.5', '+1', '0x1'],
+    ...['1e3', '1E+3', '1e', '1e-', '0e0', '9'.repeat(15), '9'.repeat(16), '9'.repeat(20)],
+    ...['1a', '1 2', 'null', 'nul', 'nulll', 'true', 'tru', 'truefalse', 'false', 'fals', 'NaN'],
+  ])('takes %s where JSON.parse does', (scalar) => {
+    for (const text of [scalar, `[${scalar}]`, `{"a":${scalar},"b":[${scalar} ]}`]) {
+      const read = readJson(bytes(text))
+      expect(read.ok, text).toBe(!throws(() => JSON.parse(text) as unknown))
+      if (read.ok) expect(valueOf(read.value.root, text)).toEqual(parsedAsPairs(text))
+    }
+  })
+
   test('takes nothing that JSON.parse does not take', () => {
     const json = fc.json({ maxDepth: 3 })
     fc.assert(

@@ -59,6 +59,37 @@ test('a request is written with its length, and nothing that its headers do not 
   )
 })
 
+test('each request has its own headers, whatever the one before it had', async () => {
+  const { connection, handler, seen, socket, text } = connected()
+  const sent: SentRequest['headers'][] = [
+    { host: 'a.example', 'x-name': '1' },
+    { host: 'a.example', 'x-name': '1' },
+    { host: 'a.example', 'x-name': '2' },
+    { host: 'a.example', 'x-other': '2' },
+    { host: 'a.example' },
+    { host: 'a.example', 'x-name': '1', 'x-other': '2' },
+  ]
+  for (const [index, headers] of sent.entries()) {
+    connection.send({ ...REQUEST, headers }, handler)
+    socket.push('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n')
+    await eventually(() => expect(seen.ended).toBe(index + 1))
+    await nextTurn()
+  }
+  const heads = text()
+    .split('POST /a?b=c HTTP/1.1\r\n')
+    .slice(1)
+    .map((one) => one.split('connection:')[0])
+  expect(heads).toEqual(
+    sent.map((headers) =>
+      Object.entries(headers)
+        .map(([name, value]) => `${name}: ${value}\r\n`)
+        .join(''),
+    ),
+  )
+  const bad = { host: 'a.example', 'x-name': '1\r\n' }
+  expect(() => connection.send({ ...REQUEST, headers: bad }, handler)).toThrow('cannot be sent')
+})
+
 test('a long body is written whole', () => {
   const { connection, handler, text } = connected()
   connection.send({ ...REQUEST, body: Buffer.alloc(100_000, 'a') }, handler)
