@@ -46,7 +46,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ir: [],
   'status-client': [],
   addresses: [],
-  json: ['own-text', 'turns', 'result', 'utf8', 'errors'],
+  json: ['turns', 'result', 'utf8', 'errors'],
   cel: ['json', 'ir', 'result', 'errors', 'turns', 'turn-line'],
   mcp: ['json', 'turns', 'result', 'utf8', 'errors'],
   oauth: ['ir', 'result'],

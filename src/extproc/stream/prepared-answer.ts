@@ -2,7 +2,7 @@
 
 import type { ProcessorStream } from './processor.js'
 
-/** Longer bodies are not copied before it is known whether they pass. */
+/** Longer bodies are not copied before it is known whether they pass, as these copies do not count as held. */
 const MOST_BYTES = 16 * 1024
 
 /** An answer to a body, encoded but not sent. */
