@@ -1,6 +1,6 @@
 // Compiles a provider of an entry: its imported keys, and its memory of verified tokens.
 
-import { createPublicKey, hash } from 'node:crypto'
+import { createPublicKey, hash, type KeyObject } from 'node:crypto'
 import type { Differences } from '../incremental/diff.js'
 import { memo } from '../incremental/memo.js'
 import type { PersistentMap } from '../incremental/persistent-map.js'
@@ -9,7 +9,7 @@ import type { JsonObject } from '../ir/json.js'
 import { describeKeySet, type UsableKey } from '../oauth/key-set.js'
 import { mapEach, type Work } from '../turns.js'
 import type { ClaimsRules } from './claims.js'
-import { isLarge, type VerificationKey } from './jws.js'
+import { isLarge, keysFor, type VerificationKey } from './jws.js'
 import { TokenMemory } from './token-memory.js'
 
 /** An identity provider with its imported keys. */
@@ -91,9 +91,10 @@ export function* importKeys(jwks: JsonObject): Work<readonly VerificationKey[]> 
 /** Returns nothing for a key that cannot be imported, e.g. with a point that is not on its curve. */
 function importKey(usable: UsableKey): readonly VerificationKey[] {
   try {
-    const key = createPublicKey({ key: { ...usable.jwk }, format: 'jwk' })
+    const create = (): KeyObject => createPublicKey({ key: { ...usable.jwk }, format: 'jwk' })
+    const keys = keysFor(usable.algorithms, create)
     const kid = usable.kid === undefined ? {} : { kid: usable.kid }
-    return [{ ...kid, algorithms: usable.algorithms, key, isLarge: isLarge(key) }]
+    return [{ ...kid, keys, isLarge: [...keys.values()].some(({ key }) => isLarge(key)) }]
   } catch {
     return []
   }
