@@ -238,6 +238,9 @@ export class WebhookConnection {
   }
 }
 
+/** Longer fields are not kept between the requests of a connection. */
+const MOST_KEPT = 4 * 1024
+
 /** Writes the fields of requests. Most requests over a connection have the same as the one before. */
 class RequestFields {
   private headers: SentRequest['headers'] = {}
@@ -248,10 +251,12 @@ class RequestFields {
   of(headers: SentRequest['headers']): string {
     const names = Object.keys(headers)
     if (this.isLast(names, headers)) return this.text
-    this.text = fieldsOf(names, headers)
+    const text = fieldsOf(names, headers)
+    if (text.length > MOST_KEPT) return text
     this.names = names
     this.headers = headers
-    return this.text
+    this.text = text
+    return text
   }
 
   private isLast(names: readonly string[], headers: SentRequest['headers']): boolean {
