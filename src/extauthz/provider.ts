@@ -1,6 +1,6 @@
 // Compiles a provider of an entry: its imported keys, and its memory of verified tokens.
 
-import { createPublicKey, hash, type KeyObject } from 'node:crypto'
+import { createPublicKey, hash } from 'node:crypto'
 import type { Differences } from '../incremental/diff.js'
 import { memo } from '../incremental/memo.js'
 import type { PersistentMap } from '../incremental/persistent-map.js'
@@ -91,10 +91,9 @@ export function* importKeys(jwks: JsonObject): Work<readonly VerificationKey[]> 
 /** Returns nothing for a key that cannot be imported, e.g. with a point that is not on its curve. */
 function importKey(usable: UsableKey): readonly VerificationKey[] {
   try {
-    const create = (): KeyObject => createPublicKey({ key: { ...usable.jwk }, format: 'jwk' })
-    const keys = keysFor(usable.algorithms, create)
+    const key = createPublicKey({ key: { ...usable.jwk }, format: 'jwk' })
     const kid = usable.kid === undefined ? {} : { kid: usable.kid }
-    return [{ ...kid, keys, isLarge: [...keys.values()].some(({ key }) => isLarge(key)) }]
+    return [{ ...kid, keys: keysFor(usable.algorithms, key), isLarge: isLarge(key) }]
   } catch {
     return []
   }
