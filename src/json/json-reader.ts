@@ -61,8 +61,6 @@ export class JsonReader {
   private state: State = 'value'
   private root: JsonNode | undefined
   private readonly open: Open[] = []
-  /** The last of these. */
-  private innermost: Open | undefined
   // The string being read: the place of its quote, where the part not yet decoded begins, and what is decoded, if it
   // has escapes.
   private isName = false
@@ -92,6 +90,10 @@ export class JsonReader {
       this.work += Math.max(this.at - before, 0) + 1
     }
     return undefined
+  }
+
+  private get innermost(): Open | undefined {
+    return this.open[this.open.length - 1]
   }
 
   private whole(): JsonNode {
@@ -138,8 +140,7 @@ export class JsonReader {
     if (mark === '"') return this.beginString(false)
     if (this.open.length >= MAX_DEPTH) throw new Malformed('nested too deeply')
     const isObject = mark === '{'
-    this.innermost = { isObject, start: this.at, name: '', dropped: 0, hasOthers: false }
-    this.open.push(this.innermost)
+    this.open.push({ isObject, start: this.at, name: '', dropped: 0, hasOthers: false })
     this.at += 1
     this.state = isObject ? 'first name' : 'first item'
   }
@@ -163,7 +164,6 @@ export class JsonReader {
   private close(): void {
     const closed = this.open.pop()
     if (closed === undefined) throw new Malformed('not JSON')
-    this.innermost = this.open[this.open.length - 1]
     this.at += 1
     const { isObject, start, members = NO_MEMBERS, unusual, items = NO_ITEMS, dropped } = closed
     const end = this.at
