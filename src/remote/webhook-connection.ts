@@ -6,16 +6,7 @@ import { GatehouseError } from '../errors.js'
 import { type AnswerHead, AnswerHeads } from './answer-head.js'
 import { AnswerReader, BadAnswer } from './answer-reader.js'
 import type { ReadBuffer } from './connect/read-buffer.js'
-
-/** A request with its whole body. */
-export interface SentRequest {
-  readonly method: string
-  /** Path with the query. */
-  readonly path: string
-  /** Headers with lower-case names, including host. */
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: Uint8Array
-}
+import { RequestHeads, type SentRequest } from './request-head.js'
 
 /** Receives the answer to one request: after onStart, either onEnd or onError is called once. */
 export interface AnswerHandler {
@@ -59,8 +50,6 @@ const WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH'])
 const COPIED_BYTES = 64 * 1024
 /** Bytes read before others have their turn: Node reads up to 2 MiB in a row if it can. */
 const TURN_BYTES = 64 * 1024
-const NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/
-const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 
 /** The connection closed before its answer was complete. */
 class LostConnection extends GatehouseError {
@@ -79,7 +68,7 @@ export class WebhookConnection {
   private handler: AnswerHandler | undefined
   private reader: AnswerReader | undefined
   private readonly heads = new AnswerHeads()
-  private readonly fields = new RequestFields()
+  private readonly requests = new RequestHeads()
   private isReusable = true
   /** A request that waits for the turn to end in which the answer before it ended. */
   private waiting: (() => void) | undefined
@@ -110,7 +99,7 @@ export class WebhookConnection {
 
   /** Sends a request; the connection must be idle. false: it still is. @throws {BadAnswer} it cannot be written. */
   send(request: SentRequest, handler: AnswerHandler): boolean {
-    const head = this.headOf(request)
+    const head = this.requests.headOf(request)
     if (!handler.onStart((reason) => this.abort(reason))) return false
     const { method, body } = request
     this.handler = handler
@@ -134,12 +123,6 @@ export class WebhookConnection {
     this.reader?.stop()
     this.socket.destroy()
     this.fail()
-  }
-
-  /** @throws {BadAnswer} */
-  private headOf({ method, path, headers, body }: SentRequest): string {
-    const fields = this.fields.of(headers)
-    return `${method} ${path} HTTP/1.1\r\n${fields}connection: keep-alive\r\ncontent-length: ${String(body.length)}\r\n\r\n`
   }
 
   private write(head: string, body: Uint8Array): void {
@@ -236,46 +219,4 @@ export class WebhookConnection {
     this.waiting = undefined
     handler?.onError(this.failure ?? new LostConnection(), hasBegun)
   }
-}
-
-/** Longer fields are not kept between the requests of a connection. */
-const MOST_KEPT = 4 * 1024
-
-/** Writes the fields of requests. Most requests over a connection have the same as the one before. */
-class RequestFields {
-  private headers: SentRequest['headers'] = {}
-  private names: readonly string[] = []
-  private text = ''
-
-  /** @throws {BadAnswer} */
-  of(headers: SentRequest['headers']): string {
-    const names = Object.keys(headers)
-    if (this.isLast(names, headers)) return this.text
-    const text = fieldsOf(names, headers)
-    if (text.length > MOST_KEPT) return text
-    this.names = names
-    this.headers = headers
-    this.text = text
-    return text
-  }
-
-  private isLast(names: readonly string[], headers: SentRequest['headers']): boolean {
-    if (names.length !== this.names.length) return false
-    for (let at = 0; at < names.length; at++) {
-      const name = names[at] ?? ''
-      if (name !== this.names[at] || headers[name] !== this.headers[name]) return false
-    }
-    return true
-  }
-}
-
-/** @throws {BadAnswer} */
-function fieldsOf(names: readonly string[], headers: SentRequest['headers']): string {
-  let text = ''
-  for (const name of names) {
-    const value = headers[name] ?? ''
-    if (!NAME.test(name) || !VALUE.test(value)) throw new BadAnswer('a header cannot be sent')
-    text += `${name}: ${value}\r\n`
-  }
-  return text
 }

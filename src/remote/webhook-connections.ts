@@ -5,12 +5,12 @@ import type { RemoteTarget } from '../ir/remote-target.js'
 import { type Connecting, connectTarget } from './connect/connect.js'
 import { ReadBuffer } from './connect/read-buffer.js'
 import { RemoteError } from './connect/remote-failure.js'
+import type { SentRequest } from './request-head.js'
 import { CONNECTION_MS } from './webhook-call.js'
 import {
   type CallDispatcher,
   type CallHandler,
   type ConnectionEvents,
-  type SentRequest,
   WebhookConnection,
 } from './webhook-connection.js'
 

@@ -2,11 +2,8 @@
 
 import { Duplex } from 'node:stream'
 import { expect, test } from 'vitest'
-import {
-  type AnswerHandler,
-  type SentRequest,
-  WebhookConnection,
-} from '../../src/remote/webhook-connection.js'
+import type { SentRequest } from '../../src/remote/request-head.js'
+import { type AnswerHandler, WebhookConnection } from '../../src/remote/webhook-connection.js'
 import { nextTurn } from '../../src/turns.js'
 import { eventually } from '../../testing/eventually.js'
 
