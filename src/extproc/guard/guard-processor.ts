@@ -1,54 +1,27 @@
 // Guards one HTTP exchange on a guarded route: the request, then its reply (DECISIONS 15-24).
 
-import type { BodyPart, HeadersPart } from '../stream/process-message.js'
-import type { FirstMessage, Processor, ProcessorStream } from '../stream/processor.js'
+import type { Processor, ProcessorStream } from '../stream/processor.js'
 import type { Guard } from '../webhook/compiled-guard.js'
 import type { GuardDeps } from '../webhook/guard-deps.js'
 import { llmRequests } from './llm-requests.js'
-import { createRequestGuard, type RequestGuard } from './request-guard.js'
-import { createResponseGuard, type ResponseGuard } from './response-guard.js'
+import { createRequestGuard } from './request-guard.js'
+import { createResponseGuard } from './response-guard.js'
 
 /** Creates the processor of a guarded exchange. */
-export const createGuardProcessor = (
+export function createGuardProcessor(
   guard: Guard,
   stream: ProcessorStream,
   deps: GuardDeps,
-): Processor => new GuardProcessor(guard, stream, deps)
-
-class GuardProcessor implements Processor {
-  private readonly request: RequestGuard
-  private readonly response: ResponseGuard
-
-  constructor(guard: Guard, stream: ProcessorStream, deps: GuardDeps) {
-    this.request = createRequestGuard(llmRequests(guard, deps), stream, deps)
-    this.response = createResponseGuard(guard, this.request, stream, deps)
-  }
-
-  requestHeaders(message: HeadersPart, first: FirstMessage): Promise<void> | void {
-    return this.request.headers(message, first)
-  }
-
-  requestBody(message: BodyPart): Promise<void> | void {
-    return this.request.body(message)
-  }
-
-  requestTrailers(): Promise<void> | void {
-    return this.request.trailers()
-  }
-
-  responseHeaders(message: HeadersPart, first: FirstMessage): Promise<void> | void {
-    return this.response.headers(message, first)
-  }
-
-  responseBody(message: BodyPart): Promise<void> | void {
-    return this.response.body(message)
-  }
-
-  responseTrailers(): Promise<void> | void {
-    return this.response.trailers()
-  }
-
-  isDone(): boolean {
-    return this.request.isRefused() || this.response.isDone()
+): Processor {
+  const request = createRequestGuard(llmRequests(guard, deps), stream, deps)
+  const response = createResponseGuard(guard, request, stream, deps)
+  return {
+    requestHeaders: (message, first) => request.headers(message, first),
+    requestBody: (message) => request.body(message),
+    requestTrailers: () => request.trailers(),
+    responseHeaders: (message, first) => response.headers(message, first),
+    responseBody: (message) => response.body(message),
+    responseTrailers: () => response.trailers(),
+    isDone: () => request.isRefused() || response.isDone(),
   }
 }

@@ -2,7 +2,8 @@
 
 import type { Headers } from '../stream/process-message.js'
 import type { ProcessorStream } from '../stream/processor.js'
-import { OF_THE_BYTES, sendReply } from '../stream/reply-output.js'
+import { OF_THE_BYTES } from '../stream/reply-output.js'
+import { sendWithHeaders } from '../stream/whole-body.js'
 import { isEventStream, type PassedReply } from './inspect-reply.js'
 
 const MENTIONED = /charset/i
@@ -31,6 +32,8 @@ export function sendPassed(
   hasTrailers: boolean,
 ): Promise<void> | void {
   const set = finding.type === 'unread' ? {} : asUtf8(headers)
-  if (finding.type !== 'changed') return sendReply(stream, { set }, bytes, hasTrailers)
-  return sendReply(stream, { set, remove: OF_THE_BYTES }, finding.body, hasTrailers)
+  if (finding.type !== 'changed')
+    return sendWithHeaders(stream, 'response', { set }, bytes, hasTrailers)
+  const change = { set, remove: OF_THE_BYTES }
+  return sendWithHeaders(stream, 'response', change, finding.body, hasTrailers)
 }

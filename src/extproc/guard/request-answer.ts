@@ -1,9 +1,9 @@
 // The answer to a request that goes on, with its body.
 
-import { type HeaderChange, sendHeaders } from '../stream/guard-messages.js'
+import type { HeaderChange } from '../stream/guard-messages.js'
 import { prepareAnswer, type PreparedAnswer, sendPrepared } from '../stream/prepared-answer.js'
 import type { ProcessorStream } from '../stream/processor.js'
-import { sendWhole } from '../stream/whole-body.js'
+import { sendWithHeaders } from '../stream/whole-body.js'
 
 /** headers: to be set beside those that every request gets; by lower-case name. */
 interface PassedRequest {
@@ -36,10 +36,7 @@ export class RequestAnswer {
 
   private write({ body, headers }: PassedRequest, to: ProcessorStream): Promise<void> | void {
     const change = this.form.change()
-    const length: Readonly<Record<string, string>> = this.hasTrailers
-      ? {}
-      : { 'content-length': String(body.length) }
-    sendHeaders(to.send, 'request', { ...change, set: { ...change.set, ...headers, ...length } })
-    return sendWhole(to, 'request', [body], this.hasTrailers)
+    const set = { ...change.set, ...headers }
+    return sendWithHeaders(to, 'request', { ...change, set }, body, this.hasTrailers)
   }
 }

@@ -137,12 +137,12 @@ interface HeldReplyContext {
   readonly headers: () => Headers
 }
 
-const UNCHANGED = { type: 'same' } as const
-
 interface HeldReply {
   readonly phase: GuardedPhase
   readonly refuseUnread: (problem: string) => void
 }
+
+const UNCHANGED = { type: 'same' } as const
 
 /** Creates the handler of a reply that is held until it is complete. */
 function createHeldReply(

@@ -12,7 +12,8 @@ import { HELD_FOR_EACH, type HeldBytes, openUntil } from '../stream/held-bytes.j
 import { type Reply, withRequestId } from '../stream/immediate-response.js'
 import type { BodyPart, Headers } from '../stream/process-message.js'
 import type { ProcessorStream } from '../stream/processor.js'
-import { createOwnReply, OF_THE_BYTES, sendReply } from '../stream/reply-output.js'
+import { createOwnReply, OF_THE_BYTES } from '../stream/reply-output.js'
+import { sendWithHeaders } from '../stream/whole-body.js'
 import { filterMessage, type ListCaller } from './filter-list.js'
 import { createServerEventReader, readEvent, withEventData } from './sse-events.js'
 
@@ -117,7 +118,8 @@ export function createJsonReply(context: ListReplyContext): RefusableReply {
     if (stream.signal.aborted) return
     if (!filtered.ok) return refuse(filtered.error, hasTrailers)
     const { body, isSame } = filtered.value
-    await sendReply(stream, isSame ? {} : { remove: OF_THE_BYTES }, body, hasTrailers)
+    const change = isSame ? {} : { remove: OF_THE_BYTES }
+    await sendWithHeaders(stream, 'response', change, body, hasTrailers)
     end('done')
   }
   return {

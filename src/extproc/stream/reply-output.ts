@@ -5,7 +5,6 @@ import type { Reply } from './immediate-response.js'
 import type { Headers } from './process-message.js'
 import type { ProcessorStream } from './processor.js'
 import { kindOf } from './refusal-metadata.js'
-import { sendWhole } from './whole-body.js'
 
 /** Headers that describe the exact bytes of a body. */
 export const OF_THE_BYTES = [
@@ -16,20 +15,6 @@ export const OF_THE_BYTES = [
   'content-digest',
   'repr-digest',
 ] as const
-
-/** Sends headers, body and, if the LLM sent them, trailers. Returns a promise only if it takes more than this turn. */
-export function sendReply(
-  stream: ProcessorStream,
-  change: HeaderChange,
-  body: Uint8Array,
-  hasTrailers: boolean,
-): Promise<void> | void {
-  const length: Readonly<Record<string, string>> = hasTrailers
-    ? {}
-    : { 'content-length': String(body.length) }
-  sendHeaders(stream.send, 'response', { ...change, set: { ...change.set, ...length } })
-  return sendWhole(stream, 'response', [body], hasTrailers)
-}
 
 function sendRest({ send }: ProcessorStream, body: Uint8Array, hasTrailers: boolean): void {
   sendBody(send, 'response', body, !hasTrailers)

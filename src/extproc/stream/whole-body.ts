@@ -3,7 +3,13 @@
 
 import type { Phase } from '../../ir/proc-entry.js'
 import { inTurns, Pace, SLICE_UNITS, type Work } from '../../turns.js'
-import { PIECE_BYTES, sendBody, sendTrailers } from './guard-messages.js'
+import {
+  type HeaderChange,
+  PIECE_BYTES,
+  sendBody,
+  sendHeaders,
+  sendTrailers,
+} from './guard-messages.js'
 import type { ProcessorStream } from './processor.js'
 
 /** Units of work for a message of PIECE_BYTES: four in a slice take less than a millisecond. */
@@ -23,6 +29,21 @@ export function sendWhole(
   if (parts.length > 1 || first.length > PIECE_BYTES)
     return inTurns(sendPieces(stream, phase, parts, hasTrailers), stream.signal)
   sendEnd(stream, phase, first, hasTrailers)
+}
+
+/** Sends headers with the length of a body, unless trailers follow it, and then the body as sendWhole() does. */
+export function sendWithHeaders(
+  stream: ProcessorStream,
+  phase: Phase,
+  change: HeaderChange,
+  body: Uint8Array,
+  hasTrailers: boolean,
+): Promise<void> | void {
+  const length: Readonly<Record<string, string>> = hasTrailers
+    ? {}
+    : { 'content-length': String(body.length) }
+  sendHeaders(stream.send, phase, { ...change, set: { ...change.set, ...length } })
+  return sendWhole(stream, phase, [body], hasTrailers)
 }
 
 const NOTHING = new Uint8Array(0)

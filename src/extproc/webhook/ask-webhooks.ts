@@ -4,7 +4,7 @@
 import { Budget } from '../../cel/budget.js'
 import type { CallResult, PooledCall } from '../../remote/webhook-call.js'
 import type { Result } from '../../result.js'
-import { Pace, type Soon, soonInTurns, type Work } from '../../turns.js'
+import { Pace, SLICE_UNITS, type Soon, soonInTurns, type Work } from '../../turns.js'
 import { callWebhook } from './call-webhook.js'
 import { type CompiledWebhook, isShown } from './compiled-guard.js'
 import type { GuardDeps } from './guard-deps.js'
@@ -76,15 +76,12 @@ const rejectOf = (
   ...(exposesReason === true && reason !== undefined && { reason: shownReason(reason) }),
 })
 
-/** Entries that are shown without a pause. */
-const FEW = 64
-
 function shownEntries(
   entries: readonly AskedEntry[],
   contents: readonly string[],
   indexes: readonly number[],
 ): Soon<readonly Shown[]> {
-  return indexes.length <= FEW
+  return indexes.length <= SLICE_UNITS
     ? indexes.map((index) => shownEntry(entries[index], contents[index]))
     : manyEntries(entries, contents, indexes)
 }
