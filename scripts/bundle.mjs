@@ -14,9 +14,10 @@ const PROGRAMS = [
   'remote/connect/tls-main',
   'resources/files/reader-main',
 ]
-/** What scripts and a test load beside them. */
+/** What scripts and tests load beside them. */
 const MODULES = [
   'app/memory/heap-growth',
+  'app/memory/stepwise-collection',
   'demo/demo-parties',
   'demo/identity-provider',
   'demo/llm-server',

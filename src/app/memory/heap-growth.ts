@@ -1,7 +1,7 @@
 // Sets V8's --heap-growing-percent from the number of resources: how much garbage the heap may hold.
 
-import { constants, type NodeGCPerformanceDetail, PerformanceObserver } from 'node:perf_hooks'
 import { setFlagsFromString } from 'node:v8'
+import { collectInSteps } from './stepwise-collection.js'
 
 const MANY = 2_000
 /** Percent of the heap in use. */
@@ -24,25 +24,6 @@ export function createHeapGrowth(): (resources: number) => void {
     if (wanted === percent) return
     const isStart = percent === START
     set(wanted)
-    if (isStart) collectInSteps()
+    if (isStart) void collectInSteps()
   }
 }
-
-/** Begins a full collection as V8 does it when the heap has grown: in steps, beside other work. */
-function collectInSteps(): void {
-  const observer = new PerformanceObserver((list) => {
-    if (!list.getEntries().some(isFull)) return
-    observer.disconnect()
-    begin(0)
-  })
-  observer.observe({ entryTypes: ['gc'] })
-  begin(1)
-}
-
-/** Lets V8 begin one if more than this percentage of what the heap may hold is in use; 0: V8 decides. */
-const begin = (percent: number): void =>
-  setFlagsFromString(`--incremental-marking-soft-trigger=${String(percent)}`)
-
-const isFull = (entry: object): boolean =>
-  (entry as { readonly detail: NodeGCPerformanceDetail }).detail.kind ===
-  constants.NODE_PERFORMANCE_GC_MAJOR
