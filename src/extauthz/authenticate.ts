@@ -11,7 +11,14 @@ import {
   readClaims,
 } from './claims.js'
 import type { FreshKeys } from './fresh-keys.js'
-import { chooseKey, type Jws, parseJws, verifyJws } from './jws.js'
+import {
+  chooseKey,
+  type CompactParts,
+  compactParts,
+  type Jws,
+  readParts,
+  verifyJws,
+} from './jws.js'
 import type { CompiledProvider } from './provider.js'
 import type { RecordStep, TokenHeader } from './record-step.js'
 import { type RememberedToken, tokenDigest } from './token-memory.js'
@@ -68,11 +75,20 @@ export function authenticate(
   const unreadDigest = unread === undefined ? '' : tokenDigest(unread)
   const known = findVerified(jwt, unreadDigest, context)
   if (known !== undefined) return known
+  // What has the form of a JWS has that of a bearer token, too.
+  const usual = unread === undefined ? undefined : compactParts(unread)
+  if (usual !== undefined) {
+    context.recordStep?.({ step: 'bearer', found: 'token', mode: jwt.mode })
+    return verifyNew(jwt, usual, unreadDigest, context)
+  }
   const bearer = bearerToken(values)
   context.recordStep?.({ step: 'bearer', found: bearer.type, mode: jwt.mode })
   if (bearer.type !== 'token') return withoutToken(jwt, bearer)
-  const digest = bearer.token === unread ? unreadDigest : tokenDigest(bearer.token)
-  return findVerified(jwt, digest, context) ?? verifyNew(jwt, bearer.token, digest, context)
+  const digest = tokenDigest(bearer.token)
+  return (
+    findVerified(jwt, digest, context) ??
+    verifyNew(jwt, compactParts(bearer.token), digest, context)
+  )
 }
 
 function findVerified(
@@ -107,7 +123,7 @@ const andThen = <T, U>(value: Soon<T>, next: (value: T) => Soon<U>): Soon<U> =>
 
 const verifyNew = (
   jwt: CompiledJwt,
-  token: string,
+  token: CompactParts | undefined,
   digest: string,
   context: AuthenticationContext,
 ): Soon<Authentication> =>
@@ -119,16 +135,16 @@ const verifyNew = (
 
 function verifyToken(
   jwt: CompiledJwt,
-  text: string,
+  token: CompactParts | undefined,
   digest: string,
   context: AuthenticationContext,
 ): Soon<Authentication> {
-  const jws = parseJws(text, jwt.headers)
+  const jws = token && readParts(token, jwt.headers)
   const claims = jws && readClaims(jws)
   context.recordStep?.({ step: 'token', header: jws && headerOf(jws), claims: claims?.json })
   if (jws === undefined) return { type: 'refused', fault: 'malformed-token' }
   if (claims === undefined) return { type: 'refused', fault: 'malformed-claims' }
-  const attempt = { jws, claims, size: text.length, digest, context }
+  const attempt = { jws, claims, size: jws.token.length, digest, context }
   const providers = ofIssuer(jwt, claim(claims.json, 'iss'))
   context.recordStep?.({
     step: 'issuer',

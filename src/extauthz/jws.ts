@@ -30,10 +30,32 @@ export interface VerificationKey {
 /** header.payload.signature, each in base64url without padding; a payload may be empty. */
 const COMPACT = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]*)\.([A-Za-z0-9_-]+)$/
 
-/** undefined: not a compact JWS that could ever be accepted. */
-export function parseJws(token: string, headers = new JwsHeaders()): Jws | undefined {
+/** A token of the compact form and its parts, which are not decoded yet. */
+export interface CompactParts {
+  readonly token: string
+  readonly header: string
+  readonly payload: string
+  readonly signature: string
+}
+
+/** undefined: not of the compact form. */
+export function compactParts(token: string): CompactParts | undefined {
   const [, header = '', payload = '', signature = ''] = COMPACT.exec(token) ?? []
-  if (signature === '' || !isCanonical(payload) || !isCanonical(signature)) return undefined
+  return signature === '' ? undefined : { token, header, payload, signature }
+}
+
+/** undefined: not a compact JWS that could ever be accepted. */
+export function parseJws(token: string): Jws | undefined {
+  const parts = compactParts(token)
+  return parts && readParts(parts, new JwsHeaders())
+}
+
+/** undefined: no JWS that could ever be accepted. */
+export function readParts(
+  { token, header, payload, signature }: CompactParts,
+  headers: JwsHeaders,
+): Jws | undefined {
+  if (!isCanonical(payload) || !isCanonical(signature)) return undefined
   const fields = headers.fields(header)
   return fields && { token, payload: Buffer.from(payload, 'base64url'), ...fields }
 }
