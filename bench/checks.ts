@@ -2,7 +2,7 @@
 
 import type { Variant } from './envoy-config.js'
 import { load } from './load.js'
-import { MANY, measure, type Row, type Scenario } from './measure.js'
+import { type LoadName, MANY, measure, type Row, type Scenario } from './measure.js'
 import { startParties } from './parties.js'
 import { newKeys, newTokens } from './tokens.js'
 
@@ -19,8 +19,12 @@ export interface CheckRows {
   readonly startupMs: number
 }
 
-/** Tokens per load: more than a server that verifies each of them can take in a second and a half. */
-const NEW_TOKENS = 9_000
+/** Tokens for each load: more than a server that verifies each of them can take meanwhile. */
+const NEW_TOKENS: Readonly<Record<LoadName, number>> = {
+  'warm-up': 50_000,
+  one: 5_000,
+  many: 18_000,
+}
 
 /** As many as Gatehouse remembers by default. */
 const LIVE_TOKENS = 40_000
@@ -34,14 +38,14 @@ export async function measureChecks(
   say: (text: string) => void,
 ): Promise<CheckRows> {
   const keys = await newKeys()
-  // One load for the warm-up and two for each round.
-  const count = NEW_TOKENS * (1 + 2 * rounds) + LIVE_TOKENS
+  const { 'warm-up': first, one: byOne, many: byMany } = NEW_TOKENS
+  const count = first + rounds * (byOne + byMany) + LIVE_TOKENS
   say(`signing ${String(count)} tokens`)
   const tokens = await newTokens(keys, count)
   const one = get(tokens.pop() ?? '')
   const again = () => (): string => one
-  const withNewTokens = () => {
-    const own = tokens.splice(-NEW_TOKENS)
+  const withNewTokens = (load: LoadName) => {
+    const own = tokens.splice(-NEW_TOKENS[load])
     return (): string | undefined => {
       const token = own.pop()
       return token === undefined ? undefined : get(token)

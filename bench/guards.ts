@@ -30,9 +30,6 @@ export const ALLOW = 'Gatehouse, webhooks allow'
 export const WEBHOOK = 'a webhook by itself'
 const CHANGE = 'Gatehouse, webhooks change all texts'
 
-/** What a guarded chat runs is compiled at last after some 20,000 of them. */
-const WARM_UP_MS = 5_000
-
 export async function measureGuards(
   rounds: number,
   say: (text: string) => void,
@@ -90,7 +87,6 @@ export async function measureGuards(
       ],
       rounds,
       say,
-      WARM_UP_MS,
     )
     return { replies: rows, streams, tokens, memory, steady }
   } finally {

@@ -13,11 +13,14 @@ export interface Target {
   readonly serverPid: number | undefined
 }
 
+/** A load on a scenario: before all rounds, or of one connection or of many in a round. */
+export type LoadName = 'warm-up' | 'one' | 'many'
+
 export interface Scenario {
   readonly name: string
   readonly target: Target
   /** Called for each load. Returns a source of raw requests, which returns undefined when no more are left. */
-  readonly requests: () => () => string | undefined
+  readonly requests: (load: LoadName) => () => string | undefined
   /** A port that gets each request of a single connection as well, just before. Its time does not count. */
   readonly before?: number
 }
@@ -37,7 +40,8 @@ export interface Row {
 }
 
 export const MANY = 32
-const WARM_UP_MS = 1_500
+/** V8 compiles the last of what a request runs after some 20,000 of them. */
+const WARM_UP_MS = 5_000
 const ONE_MS = 1_000
 const MANY_MS = 1_500
 
@@ -48,17 +52,16 @@ interface Round {
   readonly serverCpu: number | undefined
 }
 
-/** @param rounds how often each scenario is measured. warmUpMs: load on each of them before the first. */
+/** @param rounds how often each scenario is measured. */
 export async function measure(
   scenarios: readonly Scenario[],
   rounds: number,
   say: (text: string) => void,
-  warmUpMs = WARM_UP_MS,
 ): Promise<readonly Row[]> {
   const measured = scenarios.map((scenario) => ({ scenario, results: [] as Round[] }))
   for (const { scenario } of measured) {
     say(`${scenario.name}: warm-up`)
-    await run(scenario, MANY, warmUpMs)
+    await run(scenario, 'warm-up', MANY, WARM_UP_MS)
   }
   for (let round = 0; round < rounds; round++) {
     say(`round ${String(round + 1)} of ${String(rounds)}`)
@@ -70,19 +73,20 @@ export async function measure(
 
 const run = (
   { target: { port }, requests, before }: Scenario,
+  name: LoadName,
   connections: number,
   milliseconds: number,
 ): Promise<LoadResult> =>
   load({
-    ...{ port, connections, milliseconds, nextRequest: requests() },
+    ...{ port, connections, milliseconds, nextRequest: requests(name) },
     before: connections === 1 ? before : undefined,
   })
 
 async function oneRound(scenario: Scenario): Promise<Round> {
-  const one = await run(scenario, 1, ONE_MS)
+  const one = await run(scenario, 'one', 1, ONE_MS)
   const { envoyPid, serverPid = envoyPid } = scenario.target
   const before = [cpuTime(envoyPid), cpuTime(serverPid)] as const
-  const many = await run(scenario, MANY, MANY_MS)
+  const many = await run(scenario, 'many', MANY, MANY_MS)
   const after = [cpuTime(envoyPid), cpuTime(serverPid)] as const
   const perRequest = (index: 0 | 1): number => (after[index] - before[index]) / many.requests
   const serverCpu = serverPid === envoyPid ? undefined : perRequest(1)
