@@ -3,7 +3,7 @@
 /** 32-bit words of a SHA-256 digest. */
 const WORDS = 8
 
-/** The latest SHA-256 digests: at least half of max, and at most max or one. They are dropped many at a time. */
+/** The latest SHA-256 digests: at least half of max, and at most twice as many. They are dropped many at a time. */
 export class RecentDigests {
   readonly #half: number
   readonly #words = new Uint32Array(WORDS)

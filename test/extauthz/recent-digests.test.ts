@@ -1,4 +1,4 @@
-// The latest digests: those of a set that keeps the same.
+// The latest digests are known, and no others.
 
 import { hash } from 'node:crypto'
 import { expect, test } from 'vitest'
@@ -14,7 +14,7 @@ function digestWith(bytes: Readonly<Record<number, number>>): string {
 }
 
 test.each([1, 2, 16, 100, 1_000])(
-  'knows at least half of %d, and what was never added not',
+  'knows the latest half of %d, and none that was never added',
   (max) => {
     const digests = new RecentDigests(max)
     const half = Math.ceil(max / 2)
