@@ -75,21 +75,20 @@ export function authenticate(
   const unreadDigest = unread === undefined ? '' : tokenDigest(unread)
   const known = findVerified(jwt, unreadDigest, context)
   if (known !== undefined) return known
-  // What has the form of a JWS has that of a bearer token, too.
   const usual = unread === undefined ? undefined : compactParts(unread)
-  if (usual !== undefined) {
-    context.recordStep?.({ step: 'bearer', found: 'token', mode: jwt.mode })
-    return verifyNew(jwt, usual, unreadDigest, context)
-  }
-  const bearer = bearerToken(values)
+  // What has the form of a JWS has that of a bearer token, too.
+  const bearer = usual === undefined ? bearerToken(values) : tokenOf(usual)
   context.recordStep?.({ step: 'bearer', found: bearer.type, mode: jwt.mode })
   if (bearer.type !== 'token') return withoutToken(jwt, bearer)
+  if (bearer.token === unread) return verifyNew(jwt, usual, unreadDigest, context)
   const digest = tokenDigest(bearer.token)
   return (
     findVerified(jwt, digest, context) ??
     verifyNew(jwt, compactParts(bearer.token), digest, context)
   )
 }
+
+const tokenOf = ({ token }: CompactParts): BearerToken => ({ type: 'token', token })
 
 function findVerified(
   { providers }: CompiledJwt,

@@ -4,7 +4,7 @@
 import { type EventLoopUtilization, performance } from 'node:perf_hooks'
 import { versions } from 'node:process'
 import { getHeapStatistics, setFlagsFromString } from 'node:v8'
-import { collectInSteps, collectYoung } from './stepwise-collection.js'
+import { collectWhenIdle } from './stepwise-collection.js'
 
 /** Signs of an idle process. Sizes are in bytes. */
 export interface IdleSigns {
@@ -103,7 +103,7 @@ export function startIdleCollection(held: () => number): () => void {
     } = getHeapStatistics()
     return { held: held(), heap, reserved, external, busy }
   }
-  const idle = new IdleCollection(signs, { collect, favorMemory })
+  const idle = new IdleCollection(signs, { collect: collectWhenIdle, favorMemory })
   const timer = setInterval(() => idle.look(), LOOK_MS)
   timer.unref()
   return () => clearInterval(timer)
@@ -113,11 +113,4 @@ export function startIdleCollection(held: () => number): () => void {
 function favorMemory(favors: boolean): void {
   if (!versions.v8.startsWith('13.')) return
   setFlagsFromString(`--${favors ? '' : 'no-'}memory-reducer-favors-memory`)
-}
-
-/** V8 begins it after a collection of the young generation, as an idle process allocates nothing that would make it begin. */
-function collect(): Promise<void> {
-  const collected = collectInSteps()
-  collectYoung()
-  return collected
 }

@@ -27,15 +27,22 @@ const isFull = (entry: object): boolean =>
   (entry as { readonly detail: NodeGCPerformanceDetail }).detail.kind ===
   constants.NODE_PERFORMANCE_GC_MAJOR
 
+/**
+ * Does the same in a process that allocates nothing which would make V8 look whether a full collection is due: it looks
+ * after one of the young generation.
+ */
+export function collectWhenIdle(): Promise<void> {
+  const collected = collectInSteps()
+  collectYoung()
+  return collected
+}
+
 type Collect = (options: { readonly type: 'minor' }) => void
 
 let collector: Collect | undefined
 
-/**
- * Collects the young generation. Afterwards V8 looks whether a full collection is due. Uses the `gc` that V8 gives to
- * contexts made under --expose-gc; Node has none.
- */
-export function collectYoung(): void {
+/** Uses the `gc` that V8 gives to contexts made under --expose-gc; Node has none. */
+function collectYoung(): void {
   if (collector === undefined) {
     setFlagsFromString('--expose-gc')
     collector = runInNewContext('gc') as Collect

@@ -11,7 +11,7 @@ const MODULE = join(import.meta.dirname, '../../../dist/app/memory/stepwise-coll
 const PROGRAM = `
   import { memoryUsage } from 'node:process'
   import { setImmediate } from 'node:timers/promises'
-  import { collectInSteps, collectYoung } from ${JSON.stringify(MODULE)}
+  import { collectWhenIdle } from ${JSON.stringify(MODULE)}
   class Reader {
     constructor(bytes) {
       this.bytes = bytes
@@ -43,9 +43,7 @@ const PROGRAM = `
   globalThis.left = globalThis.buffers = undefined
   console.log('collecting')
   const waiting = setInterval(() => {}, 1_000)
-  const collected = collectInSteps()
-  collectYoung()
-  await collected
+  await collectWhenIdle()
   clearInterval(waiting)
   console.log(JSON.stringify({ before, after: used() }))`
 
