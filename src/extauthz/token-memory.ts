@@ -5,7 +5,6 @@
 import { hash } from 'node:crypto'
 import type { Claims } from './claims.js'
 import type { KeptVerdict } from './kept-verdicts.js'
-import { RecentDigests } from './recent-digests.js'
 import type { CompiledValues, ValuesForEnvoy } from './values-for-envoy.js'
 
 /** A verified token that is remembered. */
@@ -37,8 +36,8 @@ export const DEFAULT_REMEMBERED_TOKENS = 40_000
 const BYTES_PER_TOKEN = 1024
 const LONGEST_TOKEN = 16 * 1024
 
-/** Returns the key under which a token is remembered: its SHA-256, a byte for each character (latin1). */
-export const tokenDigest = (token: string): string => hash('sha256', token, 'binary')
+/** Returns the key under which a token is remembered. */
+export const tokenDigest = (token: string): string => hash('sha256', token, 'base64')
 
 /** A token, linked to those used before and after it. */
 interface Place {
@@ -133,4 +132,31 @@ export class TokenMemory {
 function takeOut({ older, newer }: Place): void {
   older.newer = newer
   newer.older = older
+}
+
+/**
+ * The latest digests: at least half of max, and at most twice as many. They are dropped many at a time: a Set that loses
+ * its oldest member each time keeps a hole for it, and the next search for the oldest walks through the holes.
+ */
+class RecentDigests {
+  private readonly half: number
+  private young = new Set<string>()
+  private old = new Set<string>()
+
+  constructor(max: number) {
+    this.half = Math.ceil(max / 2)
+  }
+
+  has(digest: string): boolean {
+    return this.young.has(digest) || this.old.has(digest)
+  }
+
+  add(digest: string): void {
+    if (this.half === 0) return
+    if (this.young.size >= this.half) {
+      this.old = this.young
+      this.young = new Set()
+    }
+    this.young.add(digest)
+  }
 }

@@ -75,19 +75,17 @@ test('forgets at the second a token ends', () => {
 })
 
 test('a digest is the SHA-256 of the token', () => {
-  expect(Buffer.from(tokenDigest(''), 'latin1').toString('base64')).toBe(
-    '47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=',
-  )
+  expect(tokenDigest('')).toBe('47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=')
 })
 
 test('knows the tokens that were verified last, at least half as many as it is for', () => {
   const memory = new TokenMemory(10)
   for (let i = 0; i < 1000; i++) {
-    memory.noteVerified(tokenDigest(String(i)))
+    memory.noteVerified(String(i))
     for (let latest = Math.max(0, i - 4); latest <= i; latest++)
-      expect(memory.wasVerified(tokenDigest(String(latest)))).toBe(true)
+      expect(memory.wasVerified(String(latest))).toBe(true)
   }
-  const known = Array.from({ length: 1000 }, (_, i) => memory.wasVerified(tokenDigest(String(i))))
+  const known = Array.from({ length: 1000 }, (_, i) => memory.wasVerified(String(i)))
   expect(known.filter((isKnown) => isKnown).length).toBeLessThanOrEqual(10)
   expect(memory.size).toBe(0)
 })
@@ -95,7 +93,7 @@ test('knows the tokens that were verified last, at least half as many as it is f
 test('knows one token if it is for one, and none if it is for none', () => {
   for (const max of [0, 1]) {
     const memory = new TokenMemory(max)
-    memory.noteVerified(tokenDigest('a'))
-    expect(memory.wasVerified(tokenDigest('a'))).toBe(max === 1)
+    memory.noteVerified('a')
+    expect(memory.wasVerified('a')).toBe(max === 1)
   }
 })
