@@ -93,12 +93,15 @@ export const relayPolicy = (idp: TestIdp, resource: string, relay: object | unde
     authorization: allow('"mcp-users" in jwt.groups'),
   })
 
-/** Waits for the provider's discovery document, without which no login reaches the provider. */
+/**
+ * Waits for the provider's discovery document and key set: without the first no login reaches the provider, without the
+ * second every request is answered 503.
+ */
 export async function discovered(stack: Stack): Promise<void> {
   await eventually(async () => {
     const policy = (await stack.status()).find(({ kind }) => kind === 'ProxyPolicy')
-    const text = JSON.stringify(policy?.conditions ?? 'discovery document')
-    if (text.includes('discovery document')) throw new Error(text)
+    const text = JSON.stringify(policy?.conditions ?? 'no policy yet')
+    if (/no policy yet|discovery document|KeySetUnavailable/.test(text)) throw new Error(text)
   })
 }
 

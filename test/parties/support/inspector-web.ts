@@ -36,7 +36,8 @@ export async function inspect(
   try {
     const [address] = await inspector.seen(/http:\/\/\S+MCP_INSPECTOR_API_TOKEN=[\w-]+/)
     await page.goto(address)
-    await page.getByRole('switch').click({ force: true })
+    // The switch itself has no size; the keyboard needs none.
+    await page.getByRole('switch').press('Space')
     await answerPages(page, page.getByText('Connected', { exact: true }).waitFor())
     await page.getByText('Tools', { exact: true }).click()
     await page.getByRole('button', { name: 'Echo Tool' }).click()
