@@ -11,6 +11,8 @@ const FLAGS = [
   '--disable-background-networking',
   '--disable-component-update',
   '--disable-sync',
+  // Nothing listens at a client's redirect URI: loaded again after a second, it would end the next login with an old code.
+  '--disable-auto-reload',
 ]
 
 /** @param flags in addition to those that every test needs. */
