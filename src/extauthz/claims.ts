@@ -28,17 +28,30 @@ export type Claims = LazyValue<JsonObject>
 export function readClaims(jws: Jws): Claims | undefined {
   const text = decodeUtf8(jws.payload)
   const claims = parseObject(text)
-  return text !== undefined && claims !== undefined && isPlain(claims, MAX_DEPTH)
-    ? lazyValue(claims, text)
-    : undefined
+  const numbers = claims === undefined ? 'unreadable' : numbersIn(claims, MAX_DEPTH)
+  if (claims === undefined || numbers === 'unreadable') return undefined
+  return lazyValue(claims, numbers === 'rounded' ? text : undefined)
 }
 
-function isPlain(value: Json, depth: number): boolean {
-  if (typeof value === 'number') return Number.isFinite(value)
-  if (typeof value !== 'object' || value === null) return true
-  if (depth === 0) return false
-  for (const item of Object.values(value)) if (!isPlain(item, depth - 1)) return false
-  return true
+/** rounded: JSON.parse may have changed a whole number. unreadable: one is infinite, or the value is nested too deeply. */
+type Numbers = 'exact' | 'rounded' | 'unreadable'
+
+function numbersIn(value: Json, depth: number): Numbers {
+  if (typeof value === 'number') return exactness(value)
+  if (typeof value !== 'object' || value === null) return 'exact'
+  if (depth === 0) return 'unreadable'
+  let all: Numbers = 'exact'
+  for (const item of Object.values(value)) {
+    const found = numbersIn(item, depth - 1)
+    if (found === 'unreadable') return found
+    if (found === 'rounded') all = found
+  }
+  return all
+}
+
+function exactness(value: number): Numbers {
+  if (!Number.isFinite(value)) return 'unreadable'
+  return Number.isInteger(value) && !Number.isSafeInteger(value) ? 'rounded' : 'exact'
 }
 
 /** Reads own members only, so an absent claim is not found on Object's prototype. */
@@ -60,10 +73,10 @@ export function claimsFault(
   nowSeconds: number,
 ): ClaimsFault | undefined {
   if (!isTokenType(jws.type)) return 'wrong-type'
-  if (claim(claims, 'iss') !== rules.issuer) return 'wrong-issuer'
-  if (rules.audiences.length > 0 && !isAudience(claim(claims, 'aud'), rules.audiences))
-    return 'wrong-audience'
-  return timeFault(claim(claims, 'exp'), claim(claims, 'nbf'), nowSeconds)
+  const { iss, aud, exp, nbf } = claims
+  if (iss !== rules.issuer) return 'wrong-issuer'
+  if (rules.audiences.length > 0 && !isAudience(aud, rules.audiences)) return 'wrong-audience'
+  return timeFault(exp, nbf, nowSeconds)
 }
 
 /** RFC 7519 section 5.1, RFC 9068 section 2.1: rejects tokens of other kinds, such as logout tokens and proofs. */

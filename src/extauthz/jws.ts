@@ -7,15 +7,22 @@ import { parseNamed } from '../json/parse-named.js'
 import type { SignatureAlgorithm } from '../oauth/key-set.js'
 import { decodeUtf8 } from '../utf8.js'
 
-/** A parsed token in the compact form. */
-export interface Jws {
+/** A token of the compact form whose payload and signature are decoded. */
+export interface CompactParts {
   /** As received: header.payload.signature. */
   readonly token: string
+  /** In base64url. */
+  readonly header: string
+  /** Not yet verified. */
+  readonly payload: Uint8Array
+  readonly signature: Uint8Array
+}
+
+/** A parsed token in the compact form. */
+export interface Jws extends Omit<CompactParts, 'header'> {
   readonly algorithm: string
   readonly kid?: string
   readonly type?: string
-  /** Not yet verified. */
-  readonly payload: Uint8Array
 }
 
 /** A key that node:crypto has imported. */
@@ -27,21 +34,29 @@ export interface VerificationKey {
   readonly isLarge: boolean
 }
 
-/** header.payload.signature, each in base64url without padding; a payload may be empty. */
-const COMPACT = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]*)\.([A-Za-z0-9_-]+)$/
+const BASE64URL = /^[A-Za-z0-9_-]+$/
 
-/** A token of the compact form and its parts, which are not decoded yet. */
-export interface CompactParts {
-  readonly token: string
-  readonly header: string
-  readonly payload: string
-  readonly signature: string
+/** undefined: not of the compact form, or not canonical; a payload may be empty. */
+export function compactParts(token: string): CompactParts | undefined {
+  const first = token.indexOf('.')
+  const second = token.indexOf('.', first + 1)
+  if (first < 0 || second < 0 || second === token.length - 1) return undefined
+  const header = token.slice(0, first)
+  // Characters of base64 alone, which Node would take as well.
+  if (!BASE64URL.test(header) || token.includes('+') || token.includes('/')) return undefined
+  const payload = decodePart(token.slice(first + 1, second))
+  const signature = payload && decodePart(token.slice(second + 1))
+  return signature && { token, header, payload, signature }
 }
 
-/** undefined: not of the compact form. */
-export function compactParts(token: string): CompactParts | undefined {
-  const [, header = '', payload = '', signature = ''] = COMPACT.exec(token) ?? []
-  return signature === '' ? undefined : { token, header, payload, signature }
+/**
+ * undefined: not canonical base64url without padding. Node skips what it cannot read, so that the bytes are too few then:
+ * a pattern would take longer than the decoding.
+ */
+function decodePart(part: string): Buffer | undefined {
+  if (!isCanonical(part)) return undefined
+  const bytes = Buffer.from(part, 'base64url')
+  return bytes.length === Math.floor((part.length * 3) / 4) ? bytes : undefined
 }
 
 /** undefined: not a compact JWS that could ever be accepted. */
@@ -55,9 +70,8 @@ export function readParts(
   { token, header, payload, signature }: CompactParts,
   headers: JwsHeaders,
 ): Jws | undefined {
-  if (!isCanonical(payload) || !isCanonical(signature)) return undefined
   const fields = headers.fields(header)
-  return fields && { token, payload: Buffer.from(payload, 'base64url'), ...fields }
+  return fields && { token, payload, signature, ...fields }
 }
 
 type HeaderFields = Pick<Jws, 'algorithm' | 'kid' | 'type'>
@@ -100,8 +114,8 @@ function readHeader(header: JsonObject): HeaderFields | undefined {
 }
 
 /**
- * Whether a part of COMPACT is as long as base64 can be, without bits beyond the last byte. A signed token then has
- * exactly one spelling, so no variant of it is remembered as another token.
+ * Whether a part is as long as base64 can be, without bits beyond the last byte. A signed token then has exactly one
+ * spelling, so no variant of it is remembered as another token.
  */
 function isCanonical(part: string): boolean {
   const rest = part.length % 4
@@ -151,13 +165,14 @@ const MAX_BITS_IN_PLACE = 4096
  * True only if the key made the signature. The algorithm is the header's, which chooseKey() found among the key's.
  * Synchronous, since a thread costs several times as much as a verification of some 20 µs; a promise for large keys.
  */
-export function verifyJws(jws: Jws, verification: VerificationKey): boolean | Promise<boolean> {
-  const algorithmKey = verification.keys.get(jws.algorithm)
+export function verifyJws(
+  { token, algorithm, signature }: Jws,
+  verification: VerificationKey,
+): boolean | Promise<boolean> {
+  const algorithmKey = verification.keys.get(algorithm)
   if (algorithmKey === undefined) return false
   const { digest, key } = algorithmKey
-  const end = jws.token.lastIndexOf('.')
-  const signed = Buffer.from(jws.token.slice(0, end), 'latin1')
-  const signature = Buffer.from(jws.token.slice(end + 1), 'base64url')
+  const signed = Buffer.from(token.slice(0, token.lastIndexOf('.')), 'latin1')
   if (verification.isLarge) return verifyInThread(digest, signed, key, signature)
   try {
     return verify(digest, signed, key, signature)
@@ -172,9 +187,9 @@ export const isLarge = (key: KeyObject): boolean =>
 
 const verifyInThread = (
   digest: Digest | null,
-  signed: Buffer,
+  signed: Uint8Array,
   key: KeyObject,
-  signature: Buffer,
+  signature: Uint8Array,
 ): Promise<boolean> =>
   new Promise((resolve) => {
     verify(digest, signed, key, signature, (error, isGood) => resolve(error === null && isGood))

@@ -1,7 +1,7 @@
 // Which claims and token types make a correctly signed token acceptable (decision 5).
 
 import { beforeAll, describe, expect, test } from 'vitest'
-import { claimsFault } from '../../src/extauthz/claims.js'
+import { claimsFault, readClaims } from '../../src/extauthz/claims.js'
 import { parseJws } from '../../src/extauthz/jws.js'
 import {
   available,
@@ -132,4 +132,28 @@ test('a header that was read before is read the same, and one that was refused i
     expect(parseJws(tokenWith(header))).toMatchObject({ algorithm: 'RS256', kid: header.kid })
     expect(parseJws(tokenWith({ ...header, crit: ['b64'] }))).toBeUndefined()
   }
+})
+
+describe('the text of claims', () => {
+  const exactOf = (members: string): string | undefined => {
+    const text = `{"iss":"a","x":[${members}]}`
+    const read = parseJws(`${base64url({ alg: 'RS256' })}.${base64url(text)}.AAAA`)
+    const claims = read && readClaims(read)
+    expect(claims?.json).toEqual(JSON.parse(text))
+    return claims?.exact
+  }
+
+  test.each(['9007199254740992', '-9007199254740993', '1, {"a":[1234567890123456789]}, 2'])(
+    'is kept where JSON.parse may have rounded: %s',
+    (members) => {
+      expect(exactOf(members)).toBe(`{"iss":"a","x":[${members}]}`)
+    },
+  )
+
+  test.each([
+    ...['9007199254740991', '-9007199254740991', '1234567890123456', '0.12345678901234567890'],
+    ...['"1234567890123456789"', '{"1234567890123456789":1}', '1e3, true, null, ""'],
+  ])('is not where it cannot: %s', (members) => {
+    expect(exactOf(members)).toBeUndefined()
+  })
 })
