@@ -73,10 +73,10 @@ export function claimsFault(
   nowSeconds: number,
 ): ClaimsFault | undefined {
   if (!isTokenType(jws.type)) return 'wrong-type'
-  const { iss, aud, exp, nbf } = claims
-  if (iss !== rules.issuer) return 'wrong-issuer'
-  if (rules.audiences.length > 0 && !isAudience(aud, rules.audiences)) return 'wrong-audience'
-  return timeFault(exp, nbf, nowSeconds)
+  if (claim(claims, 'iss') !== rules.issuer) return 'wrong-issuer'
+  if (rules.audiences.length > 0 && !isAudience(claim(claims, 'aud'), rules.audiences))
+    return 'wrong-audience'
+  return timeFault(claim(claims, 'exp'), claim(claims, 'nbf'), nowSeconds)
 }
 
 /** RFC 7519 section 5.1, RFC 9068 section 2.1: rejects tokens of other kinds, such as logout tokens and proofs. */

@@ -42,8 +42,9 @@ export function compactParts(token: string): CompactParts | undefined {
   const second = token.indexOf('.', first + 1)
   if (first < 0 || second < 0 || second === token.length - 1) return undefined
   const header = token.slice(0, first)
-  // Characters of base64 alone, which Node would take as well.
-  if (!BASE64URL.test(header) || token.includes('+') || token.includes('/')) return undefined
+  if (!BASE64URL.test(header)) return undefined
+  // Node decodes these characters of base64, too.
+  if (token.includes('+') || token.includes('/')) return undefined
   const payload = decodePart(token.slice(first + 1, second))
   const signature = payload && decodePart(token.slice(second + 1))
   return signature && { token, header, payload, signature }
@@ -87,8 +88,8 @@ export class JwsHeaders {
   fields(header: string): HeaderFields | undefined {
     const known = this.#known.get(header)
     if (known !== undefined) return known
-    if (!isCanonical(header)) return undefined
-    const parsed = parseObject(decodeUtf8(Buffer.from(header, 'base64url')))
+    const bytes = decodePart(header)
+    const parsed = bytes && parseObject(decodeUtf8(bytes))
     const fields = parsed && readHeader(parsed)
     if (fields === undefined || header.length > MAX_KNOWN_LENGTH) return fields
     if (this.#known.size === MAX_KNOWN_HEADERS) this.#known.clear()
