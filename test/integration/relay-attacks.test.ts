@@ -15,7 +15,7 @@ import {
   registerAt,
   type RelayLogin,
 } from '../support/relay-login.js'
-import { AS, discovered, relayPolicy } from '../support/relay-stack.js'
+import { AS, providerFetched, relayPolicy } from '../support/relay-stack.js'
 import { gateway, mcpRoute, proxyBackend } from '../support/resources.js'
 import { type Stack, startStack } from '../support/stack.js'
 
@@ -39,7 +39,7 @@ beforeAll(async () => {
     ],
   })
   other = `http://localhost:${String(stack.port)}`
-  await discovered(stack)
+  await providerFetched(stack)
   // Both work, so that what follows fails for its own reason.
   for (const origin of [stack.origin, other])
     expect(await exchangeAt(origin, await logInAt(origin))).toHaveProperty('access_token')

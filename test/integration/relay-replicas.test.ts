@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../../testing/eventually.js'
 import { exchangeAt, logInAt, refreshAt, registerAt } from '../support/relay-login.js'
 import {
-  discovered,
+  providerFetched,
   relayPolicy,
   type RelayStack,
   startRelayStack,
@@ -41,7 +41,7 @@ const resources = (port: number, relay: object): readonly object[] => [
 beforeAll(async () => {
   one = await startRelayStack({ relay: keys('old'), more: SECRETS })
   two = await startStack({ resources: (port) => resources(port, keys('new', 'old')) })
-  await discovered(two)
+  await providerFetched(two)
 })
 
 afterAll(async () => {

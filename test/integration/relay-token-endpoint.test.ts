@@ -12,7 +12,7 @@ import { ts2 } from '../support/clients/ts2.js'
 import { type HttpServer, startHttpServer } from '../support/http-server.js'
 import { idpOne, startTestIdp, type TestIdp } from '../support/identity-provider.js'
 import { authorizationAt, registerAt } from '../support/relay-login.js'
-import { consenting, discovered, relayPolicy } from '../support/relay-stack.js'
+import { consenting, providerFetched, relayPolicy } from '../support/relay-stack.js'
 import { API_GROUP, gateway, mcpRoute, proxyBackend } from '../support/resources.js'
 import { type Stack, startStack } from '../support/stack.js'
 
@@ -137,7 +137,7 @@ test('a backendRef leads to an origin that has no address of its own', async () 
     resources: (port) => resources(port, { origin: UNRESOLVED, backendRef }),
   })
   try {
-    await discovered(restarted)
+    await providerFetched(restarted)
     const run = await ts2(`${restarted.origin}/mcp`, 'alice', consenting)
     expect(run.echo).toBe('Echo: hi')
     expect(asked).toEqual([new URL(UNRESOLVED).host])

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type McpServer, startMcpServer } from '../../src/demo/mcp-server.js'
 import { ts2 } from '../support/clients/ts2.js'
 import { idpOne, startTestIdp, type TestIdp } from '../support/identity-provider.js'
-import { consenting, discovered, relayPolicy } from '../support/relay-stack.js'
+import { consenting, providerFetched, relayPolicy } from '../support/relay-stack.js'
 import { gateway, httpRoute, proxyBackend, rule } from '../support/resources.js'
 import { type Stack, startStack } from '../support/stack.js'
 
@@ -27,7 +27,7 @@ beforeAll(async () => {
       relayPolicy(idp, `http://127.0.0.1:${String(port)}`, undefined),
     ],
   })
-  await discovered(stack)
+  await providerFetched(stack)
 })
 
 afterAll(async () => {

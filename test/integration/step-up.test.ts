@@ -13,7 +13,7 @@ import {
   STEP_UP_NAMES,
 } from '../support/clients/step-up.js'
 import { CLIENT_ID, idpTwo, startTestIdp, type TestIdp } from '../support/identity-provider.js'
-import { discovered } from '../support/relay-stack.js'
+import { providerFetched } from '../support/relay-stack.js'
 import { gateway, mcpRoute, proxyBackend, proxyPolicy, remoteJwks } from '../support/resources.js'
 import { type Stack, startStack } from '../support/stack.js'
 
@@ -36,7 +36,7 @@ beforeAll(async () => {
       policy('Relay', port),
     ],
   })
-  await discovered(stack)
+  await providerFetched(stack)
 })
 
 afterAll(async () => {

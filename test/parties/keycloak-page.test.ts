@@ -8,7 +8,7 @@ import { python } from '../support/clients/python.js'
 import { ts1 } from '../support/clients/ts1.js'
 import { ts2 } from '../support/clients/ts2.js'
 import { fences, PROVIDERS, resourcesIn } from '../support/documented-yaml.js'
-import { discovered } from '../support/relay-stack.js'
+import { providerFetched } from '../support/relay-stack.js'
 import { gateway } from '../support/resources.js'
 import { type Stack, startStack } from '../support/stack.js'
 import { type Keycloak, startKeycloak } from './support/keycloak.js'
@@ -35,7 +35,7 @@ beforeAll(async () => {
   keycloak = await startKeycloak(JSON.parse(withPorts(REALM, ports)) as object)
   const page = withPorts(RESOURCES, { ...ports, '8180': keycloak.port })
   await stack.write('resources.yaml', ...resourcesIn([page]))
-  await discovered(stack)
+  await providerFetched(stack)
 }, START_MS)
 
 afterAll(async () => {

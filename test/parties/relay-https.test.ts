@@ -9,7 +9,7 @@ import { type McpServer, startMcpServer } from '../../src/demo/mcp-server.js'
 import { selfSigned } from '../support/certificates.js'
 import { ts2 } from '../support/clients/ts2.js'
 import { idpOne, startTestIdp, type TestIdp } from '../support/identity-provider.js'
-import { AS, discovered, relayPolicy } from '../support/relay-stack.js'
+import { AS, providerFetched, relayPolicy } from '../support/relay-stack.js'
 import { gateway, mcpRoute, proxyBackend } from '../support/resources.js'
 import { type Stack, startStack } from '../support/stack.js'
 import { launchBrowser } from './support/browser.js'
@@ -54,7 +54,7 @@ beforeAll(async () => {
     ],
   })
   origin = `https://localhost:${String(stack.port)}`
-  await discovered(stack)
+  await providerFetched(stack)
 })
 
 afterAll(async () => {

@@ -60,7 +60,7 @@ export async function startRelayStack(options: RelayStackOptions = {}): Promise<
     if (!isRegistered) response.writeHead(400).end('redirect_uri is not registered')
     return !isRegistered
   })
-  await discovered(stack)
+  await providerFetched(stack)
   return {
     ...{ stack, idp, server, logins },
     url: `${stack.origin}/mcp`,
@@ -97,11 +97,12 @@ export const relayPolicy = (idp: TestIdp, resource: string, relay: object | unde
  * Waits for the provider's discovery document and key set: without the first no login reaches the provider, without the
  * second every request is answered 503.
  */
-export async function discovered(stack: Stack): Promise<void> {
+export async function providerFetched(stack: Stack): Promise<void> {
   await eventually(async () => {
     const policy = (await stack.status()).find(({ kind }) => kind === 'ProxyPolicy')
-    const text = JSON.stringify(policy?.conditions ?? 'no policy yet')
-    if (/no policy yet|discovery document|KeySetUnavailable/.test(text)) throw new Error(text)
+    if (policy === undefined) throw new Error('no policy yet')
+    const text = JSON.stringify(policy.conditions)
+    if (/discovery document|KeySetUnavailable/.test(text)) throw new Error(text)
   })
 }
 

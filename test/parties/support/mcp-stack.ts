@@ -3,7 +3,7 @@
 import { type McpServer, startMcpServer } from '../../../src/demo/mcp-server.js'
 import { eventually } from '../../../testing/eventually.js'
 import { CLIENT_ID, idpOne, startTestIdp, type TestIdp } from '../../support/identity-provider.js'
-import { discovered } from '../../support/relay-stack.js'
+import { providerFetched } from '../../support/relay-stack.js'
 import {
   allow,
   gateway,
@@ -36,7 +36,7 @@ export async function startMcpStack(): Promise<McpStack> {
     policy(idp, `http://127.0.0.1:${String(port)}/mcp`, mcp),
   ]
   const stack = await startStack({ resources })
-  await discovered(stack)
+  await providerFetched(stack)
   await metadataServed(stack)
   return {
     stack,
