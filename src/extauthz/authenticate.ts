@@ -11,14 +11,8 @@ import {
   readClaims,
 } from './claims.js'
 import type { FreshKeys } from './fresh-keys.js'
-import {
-  chooseKey,
-  type CompactParts,
-  compactParts,
-  type Jws,
-  readParts,
-  verifyJws,
-} from './jws.js'
+import { type CompactParts, compactParts, type JoseHeader, type Jws, readParts } from './jws.js'
+import { chooseKey, verifyJws } from './jws-signature.js'
 import type { CompiledProvider } from './provider.js'
 import type { RecordStep, TokenHeader } from './record-step.js'
 import { type RememberedToken, tokenDigest } from './token-memory.js'
@@ -57,7 +51,7 @@ export interface AuthenticationContext {
   /** Fetches the provider's keys again, within limits. hasKey: tests the configuration that the entry has then. */
   readonly withFreshKeys: (
     provider: CompiledProvider,
-    jws: Jws,
+    header: JoseHeader,
     hasKey: (jwt: CompiledJwt) => boolean,
   ) => Promise<FreshKeys>
 }
@@ -75,7 +69,7 @@ export function authenticate(
   const unreadDigest = unread === undefined ? '' : tokenDigest(unread)
   const known = findVerified(jwt, unreadDigest, context)
   if (known !== undefined) return known
-  const usual = unread === undefined ? undefined : compactParts(unread)
+  const usual = unread === undefined ? undefined : compactParts(unread, jwt.headers)
   // What has the form of a JWS has that of a bearer token, too.
   const bearer = usual === undefined ? bearerToken(values) : tokenOf(usual)
   context.recordStep?.({ step: 'bearer', found: bearer.type, mode: jwt.mode })
@@ -84,7 +78,7 @@ export function authenticate(
   const digest = tokenDigest(bearer.token)
   return (
     findVerified(jwt, digest, context) ??
-    verifyNew(jwt, compactParts(bearer.token), digest, context)
+    verifyNew(jwt, compactParts(bearer.token, jwt.headers), digest, context)
   )
 }
 
@@ -140,7 +134,7 @@ function verifyToken(
 ): Soon<Authentication> {
   const jws = token && readParts(token, jwt.headers)
   const claims = jws && readClaims(jws)
-  context.recordStep?.({ step: 'token', header: jws && headerOf(jws), claims: claims?.json })
+  context.recordStep?.({ step: 'token', header: jws && headerOf(jws.header), claims: claims?.json })
   if (jws === undefined) return { type: 'refused', fault: 'malformed-token' }
   if (claims === undefined) return { type: 'refused', fault: 'malformed-claims' }
   const attempt = { jws, claims, size: jws.token.length, digest, context }
@@ -156,7 +150,7 @@ function verifyToken(
   )
 }
 
-const headerOf = ({ algorithm, kid, type }: Jws): TokenHeader => ({
+const headerOf = ({ algorithm, kid, type }: JoseHeader): TokenHeader => ({
   algorithm,
   ...(kid !== undefined && { kid }),
   ...(type !== undefined && { type }),
@@ -171,9 +165,9 @@ async function tryFreshKeys(
   const issuer = claim(claims.json, 'iss')
   const hasKey = (renewed: CompiledJwt): boolean =>
     ofIssuer(renewed, issuer).some(
-      ({ keys }) => keys !== undefined && chooseKey(jws, keys) !== undefined,
+      ({ keys }) => keys !== undefined && chooseKey(jws.header, keys) !== undefined,
     )
-  const fresh = await context.withFreshKeys(provider, jws, hasKey)
+  const fresh = await context.withFreshKeys(provider, jws.header, hasKey)
   context.recordStep?.({ step: 'refetch', result: fresh.type })
   if (fresh.type === 'unanswered') return UNANSWERED
   if (fresh.type === 'unknown') return withoutKey(providers)
@@ -230,20 +224,26 @@ function tryProvider(provider: CompiledProvider, attempt: Attempt): Soon<Outcome
   const { nowSeconds, recordStep } = context
   const { issuer, keys } = provider
   if (keys === undefined) {
-    recordStep?.({ step: 'key', issuer, header: headerOf(jws), keys: undefined, isFound: false })
+    recordStep?.({
+      step: 'key',
+      issuer,
+      header: headerOf(jws.header),
+      keys: undefined,
+      isFound: false,
+    })
     return UNAVAILABLE
   }
-  const fault = claimsFault(jws, claims.json, provider, nowSeconds)
+  const fault = claimsFault(jws.header, claims.json, provider, nowSeconds)
   if (recordStep !== undefined)
     recordStep({
-      ...{ step: 'claims', rules: provider, claims: claims.json, header: headerOf(jws) },
+      ...{ step: 'claims', rules: provider, claims: claims.json, header: headerOf(jws.header) },
       ...{ nowSeconds, fault },
     })
   if (fault !== undefined) return { type: 'refused', fault }
-  const key = chooseKey(jws, keys)
+  const key = chooseKey(jws.header, keys)
   if (recordStep !== undefined) {
     const isFound = key !== undefined
-    recordStep({ step: 'key', issuer, header: headerOf(jws), keys: keys.length, isFound })
+    recordStep({ step: 'key', issuer, header: headerOf(jws.header), keys: keys.length, isFound })
   }
   if (key === undefined)
     return provider.source.type === 'remote'

@@ -12,7 +12,7 @@ import { allRules, compileRules } from '../rules/compile-rules.js'
 import type { CompiledRules } from '../rules/judge.js'
 import { atOnce, mapWork, type Work } from '../turns.js'
 import { HeaderNames } from './header-names.js'
-import { JwsHeaders } from './jws.js'
+import { JoseHeaders } from './jws.js'
 import { type CompiledPaths, compilePaths } from './path-check.js'
 import {
   type CompiledProvider,
@@ -49,7 +49,7 @@ interface CompiledParts {
 /** Functions that keep their results from table to table. */
 interface Memos {
   readonly contentId: ContentId
-  readonly headers: JwsHeaders
+  readonly headers: JoseHeaders
   readonly compileOneValue: CompileOneValue
 }
 
@@ -78,7 +78,7 @@ export interface CompiledJwt {
   readonly forwardToken: boolean
   readonly providers: readonly CompiledProvider[]
   /** Shared by all entries. */
-  readonly headers: JwsHeaders
+  readonly headers: JoseHeaders
 }
 
 /** Reuses previous entries that are the same objects, and providers of equal content with the tokens they remember. */
@@ -91,7 +91,7 @@ export function* authzTableWork(
   const { removed, added } = differences(known?.list ?? [], list)
   const memos = known?.memos ?? {
     contentId: createContentId(),
-    headers: new JwsHeaders(),
+    headers: new JoseHeaders(),
     compileOneValue: memoWork(compileOneValue),
   }
   const providers = yield* countUses(

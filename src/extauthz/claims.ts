@@ -3,7 +3,7 @@
 import { type LazyValue, lazyValue } from '../cel/attributes.js'
 import type { Json, JsonObject } from '../ir/json.js'
 import { decodeUtf8 } from '../utf8.js'
-import { type Jws, parseObject } from './jws.js'
+import { type JoseHeader, type Jws, parseObject } from './jws.js'
 
 /** Why the claims of a token are not valid. */
 export type ClaimsFault =
@@ -67,23 +67,16 @@ export interface ClaimsRules {
 
 /** nowSeconds: since the epoch. undefined: the claims are valid. */
 export function claimsFault(
-  jws: Jws,
+  header: JoseHeader,
   claims: JsonObject,
   rules: ClaimsRules,
   nowSeconds: number,
 ): ClaimsFault | undefined {
-  if (!isTokenType(jws.type)) return 'wrong-type'
+  if (!header.isToken) return 'wrong-type'
   if (claim(claims, 'iss') !== rules.issuer) return 'wrong-issuer'
   if (rules.audiences.length > 0 && !isAudience(claim(claims, 'aud'), rules.audiences))
     return 'wrong-audience'
   return timeFault(claim(claims, 'exp'), claim(claims, 'nbf'), nowSeconds)
-}
-
-/** RFC 7519 section 5.1, RFC 9068 section 2.1: rejects tokens of other kinds, such as logout tokens and proofs. */
-function isTokenType(type: string | undefined): boolean {
-  if (type === undefined) return true
-  const name = type.toLowerCase().replace(/^application\//, '')
-  return name === 'jwt' || name === 'at+jwt'
 }
 
 function isAudience(aud: Json | undefined, audiences: readonly string[]): boolean {

@@ -1,16 +1,15 @@
-// Compact JWS (RFC 7515 section 7.1): strict parsing, and verification of the signature by node:crypto. A library such as
-// jose verifies through WebCrypto, which is asynchronous: here a check with a small key ends in the same turn.
+// Reads the compact form of a JWS strictly (RFC 7515 section 7.1).
 
-import { constants, type KeyObject, verify } from 'node:crypto'
 import type { Json, JsonObject } from '../ir/json.js'
 import { parseNamed } from '../json/parse-named.js'
-import type { SignatureAlgorithm } from '../oauth/key-set.js'
 import { decodeUtf8 } from '../utf8.js'
 
 /** A token of the compact form whose payload and signature are decoded. */
 export interface CompactParts {
   /** As received: header.payload.signature. */
   readonly token: string
+  /** What is signed: header.payload. */
+  readonly signed: string
   /** In base64url. */
   readonly header: string
   /** Not yet verified. */
@@ -20,34 +19,35 @@ export interface CompactParts {
 
 /** A parsed token in the compact form. */
 export interface Jws extends Omit<CompactParts, 'header'> {
+  readonly header: JoseHeader
+}
+
+/** What is read of a token's header (RFC 7515 section 4.1). */
+export interface JoseHeader {
   readonly algorithm: string
   readonly kid?: string
   readonly type?: string
-}
-
-/** A key that node:crypto has imported. */
-export interface VerificationKey {
-  readonly kid?: string
-  /** The key as each of its algorithms takes it (keysFor()). */
-  readonly keys: ReadonlyMap<string, AlgorithmKey>
-  /** Whether its signatures are verified in another thread (isLarge()). */
-  readonly isLarge: boolean
+  /** Whether the type, if there is one, is that of an access token (isTokenType()). */
+  readonly isToken: boolean
 }
 
 const BASE64URL = /^[A-Za-z0-9_-]+$/
 
-/** undefined: not of the compact form, or not canonical; a payload may be empty. */
-export function compactParts(token: string): CompactParts | undefined {
+/**
+ * undefined: not of the compact form, or not canonical; a payload may be empty.
+ * @param headers known headers, which are of that form.
+ */
+export function compactParts(token: string, headers: JoseHeaders): CompactParts | undefined {
   const first = token.indexOf('.')
   const second = token.indexOf('.', first + 1)
   if (first < 0 || second < 0 || second === token.length - 1) return undefined
   const header = token.slice(0, first)
-  if (!BASE64URL.test(header)) return undefined
+  if (!headers.isKnown(header) && !BASE64URL.test(header)) return undefined
   // Node decodes these characters of base64, too.
   if (token.includes('+') || token.includes('/')) return undefined
   const payload = decodePart(token.slice(first + 1, second))
   const signature = payload && decodePart(token.slice(second + 1))
-  return signature && { token, header, payload, signature }
+  return signature && { token, signed: token.slice(0, second), header, payload, signature }
 }
 
 /**
@@ -62,40 +62,43 @@ function decodePart(part: string): Buffer | undefined {
 
 /** undefined: not a compact JWS that could ever be accepted. */
 export function parseJws(token: string): Jws | undefined {
-  const parts = compactParts(token)
-  return parts && readParts(parts, new JwsHeaders())
+  const headers = new JoseHeaders()
+  const parts = compactParts(token, headers)
+  return parts && readParts(parts, headers)
 }
 
 /** undefined: no JWS that could ever be accepted. */
 export function readParts(
-  { token, header, payload, signature }: CompactParts,
-  headers: JwsHeaders,
+  { token, signed, header: text, payload, signature }: CompactParts,
+  headers: JoseHeaders,
 ): Jws | undefined {
-  const fields = headers.fields(header)
-  return fields && { token, payload, signature, ...fields }
+  const header = headers.read(text)
+  return header && { token, signed, header, payload, signature }
 }
-
-type HeaderFields = Pick<Jws, 'algorithm' | 'kid' | 'type'>
 
 const MAX_KNOWN_HEADERS = 64
 const MAX_KNOWN_LENGTH = 512
 
-/** Parsed headers by their text: all tokens that a provider signs with one key have the same header. */
-export class JwsHeaders {
-  readonly #known = new Map<string, HeaderFields>()
+/** Headers by their text in base64url: all tokens that a provider signs with one key have the same header. */
+export class JoseHeaders {
+  readonly #known = new Map<string, JoseHeader>()
+
+  isKnown(text: string): boolean {
+    return this.#known.has(text)
+  }
 
   /** undefined: the header of no token that could ever be accepted. */
-  fields(header: string): HeaderFields | undefined {
-    const known = this.#known.get(header)
+  read(text: string): JoseHeader | undefined {
+    const known = this.#known.get(text)
     if (known !== undefined) return known
-    const bytes = decodePart(header)
+    const bytes = decodePart(text)
     const parsed = bytes && parseObject(decodeUtf8(bytes))
-    const fields = parsed && readHeader(parsed)
-    if (fields === undefined || header.length > MAX_KNOWN_LENGTH) return fields
+    const header = parsed && readHeader(parsed)
+    if (header === undefined || text.length > MAX_KNOWN_LENGTH) return header
     if (this.#known.size === MAX_KNOWN_HEADERS) this.#known.clear()
     // Copied, as a substring would keep the whole token in memory.
-    this.#known.set(Buffer.from(header, 'latin1').toString('latin1'), fields)
-    return fields
+    this.#known.set(Buffer.from(text, 'latin1').toString('latin1'), header)
+    return header
   }
 }
 
@@ -103,7 +106,7 @@ export class JwsHeaders {
  * Rejects crit (RFC 7515 section 4.1.11) and b64 (RFC 7797), which change what is signed: no extension is supported.
  * Ignores jwk, jku, x5c and x5u.
  */
-function readHeader(header: JsonObject): HeaderFields | undefined {
+function readHeader(header: JsonObject): JoseHeader | undefined {
   const field = (name: string): Json | undefined =>
     Object.hasOwn(header, name) ? header[name] : undefined
   const [algorithm, kid, type] = [field('alg'), field('kid'), field('typ')]
@@ -111,7 +114,19 @@ function readHeader(header: JsonObject): HeaderFields | undefined {
   if (typeof algorithm !== 'string') return undefined
   if (kid !== undefined && typeof kid !== 'string') return undefined
   if (type !== undefined && typeof type !== 'string') return undefined
-  return { algorithm, ...(kid !== undefined && { kid }), ...(type !== undefined && { type }) }
+  return {
+    algorithm,
+    ...(kid !== undefined && { kid }),
+    ...(type !== undefined && { type }),
+    isToken: isTokenType(type),
+  }
+}
+
+/** RFC 7519 section 5.1, RFC 9068 section 2.1: rejects tokens of other kinds, such as logout tokens and proofs. */
+function isTokenType(type: string | undefined): boolean {
+  if (type === undefined) return true
+  const name = type.toLowerCase().replace(/^application\//, '')
+  return name === 'jwt' || name === 'at+jwt'
 }
 
 /**
@@ -139,99 +154,4 @@ export function parseObject(text: string | undefined): JsonObject | undefined {
   } catch {
     return undefined
   }
-}
-
-/** Returns the only key that fits the header; undefined: none fits, or more than one does (decision 5). */
-export function chooseKey(jws: Jws, keys: readonly VerificationKey[]): VerificationKey | undefined {
-  const fitting = keys.filter(
-    ({ kid, keys: own }) => (jws.kid === undefined || kid === jws.kid) && own.has(jws.algorithm),
-  )
-  return fitting.length === 1 ? fitting[0] : undefined
-}
-
-type Digest = 'sha256' | 'sha384' | 'sha512'
-
-/** Digest of each algorithm (RFC 7518 section 3, RFC 8037 section 3.1); null: the algorithm hashes by itself. */
-const DIGESTS: Readonly<Record<SignatureAlgorithm, Digest | null>> = {
-  ...{ RS256: 'sha256', RS384: 'sha384', RS512: 'sha512' },
-  ...{ PS256: 'sha256', PS384: 'sha384', PS512: 'sha512' },
-  ...{ ES256: 'sha256', ES384: 'sha384', ES512: 'sha512' },
-  ...{ EdDSA: null, Ed25519: null },
-}
-
-/** Largest RSA modulus verified on the event loop, in bits; larger ones would delay others and use a thread. */
-const MAX_BITS_IN_PLACE = 4096
-
-/**
- * True only if the key made the signature. The algorithm is the header's, which chooseKey() found among the key's.
- * Synchronous, since a thread costs several times as much as a verification of some 20 µs; a promise for large keys.
- */
-export function verifyJws(
-  { token, algorithm, signature }: Jws,
-  verification: VerificationKey,
-): boolean | Promise<boolean> {
-  const algorithmKey = verification.keys.get(algorithm)
-  if (algorithmKey === undefined) return false
-  const { digest, key } = algorithmKey
-  const signed = Buffer.from(token.slice(0, token.lastIndexOf('.')), 'latin1')
-  if (verification.isLarge) return verifyInThread(digest, signed, key, signature)
-  try {
-    return verify(digest, signed, key, signature)
-  } catch {
-    return false
-  }
-}
-
-/** Whether a signature of the key is verified in another thread. Node asks OpenSSL for the key's details each time. */
-export const isLarge = (key: KeyObject): boolean =>
-  (key.asymmetricKeyDetails?.modulusLength ?? 0) > MAX_BITS_IN_PLACE
-
-const verifyInThread = (
-  digest: Digest | null,
-  signed: Uint8Array,
-  key: KeyObject,
-  signature: Uint8Array,
-): Promise<boolean> =>
-  new Promise((resolve) => {
-    verify(digest, signed, key, signature, (error, isGood) => resolve(error === null && isGood))
-  })
-
-/** A key with the digest and the parameters of an algorithm. */
-interface AlgorithmKey {
-  readonly digest: Digest | null
-  readonly key: KeyObject
-}
-
-/**
- * Returns a key as each of its algorithms takes it. node:crypto reads the parameters from the key itself: Node 24 verifies
- * RS256 and PS256 in 22 µs with a KeyObject, and in 34 µs with an object around it. A clone shares what OpenSSL has
- * imported, and takes 2 µs where importing it again would take 25.
- */
-export const keysFor = (
-  algorithms: readonly SignatureAlgorithm[],
-  key: KeyObject,
-): VerificationKey['keys'] =>
-  new Map(
-    algorithms.map((algorithm) => [
-      algorithm,
-      { digest: DIGESTS[algorithm], key: withParameters(algorithm, key) },
-    ]),
-  )
-
-function withParameters(algorithm: SignatureAlgorithm, key: KeyObject): KeyObject {
-  const parameters = parametersOf(algorithm)
-  return parameters === undefined ? key : Object.assign(structuredClone(key), parameters)
-}
-
-/** JWS writes an ECDSA signature as r and s alone (RFC 7518 section 3.4). */
-const ECDSA = { dsaEncoding: 'ieee-p1363' }
-/** An RSA-PSS salt is as long as the digest (RFC 7518 section 3.5). */
-const PSS = {
-  padding: constants.RSA_PKCS1_PSS_PADDING,
-  saltLength: constants.RSA_PSS_SALTLEN_DIGEST,
-}
-
-function parametersOf(algorithm: SignatureAlgorithm): object | undefined {
-  if (algorithm.startsWith('ES')) return ECDSA
-  return algorithm.startsWith('PS') ? PSS : undefined
 }

@@ -9,7 +9,7 @@ import type { JsonObject } from '../ir/json.js'
 import { describeKeySet, type UsableKey } from '../oauth/key-set.js'
 import { mapEach, type Work } from '../turns.js'
 import type { ClaimsRules } from './claims.js'
-import { isLarge, keysFor, type VerificationKey } from './jws.js'
+import { type VerificationKey, verifiersFor } from './jws-signature.js'
 import { TokenMemory } from './token-memory.js'
 
 /** An identity provider with its imported keys. */
@@ -93,7 +93,7 @@ function importKey(usable: UsableKey): readonly VerificationKey[] {
   try {
     const key = createPublicKey({ key: { ...usable.jwk }, format: 'jwk' })
     const kid = usable.kid === undefined ? {} : { kid: usable.kid }
-    return [{ ...kid, keys: keysFor(usable.algorithms, key), isLarge: isLarge(key) }]
+    return [{ ...kid, verifiers: verifiersFor(usable.algorithms, key) }]
   } catch {
     return []
   }
