@@ -18,6 +18,7 @@ const PROGRAMS = [
 const MODULES = [
   'app/memory/heap-growth',
   'app/memory/stepwise-collection',
+  'app/memory/young-allocation',
   'demo/demo-parties',
   'demo/identity-provider',
   'demo/llm-server',

@@ -24,6 +24,7 @@ import { TokenQuestions } from '../workers/token-questions.js'
 import { Exports } from './exports/exports.js'
 import { startIdleCollection } from './memory/idle-collection.js'
 import { createMessageBudget } from './memory/message-budget.js'
+import { allocateYoung } from './memory/young-allocation.js'
 import { createCalls } from './outbound/outbound.js'
 import { systemCaFile } from './outbound/system-ca-file.js'
 import { isMeshController } from './pipeline/mesh.js'
@@ -87,6 +88,7 @@ class RunningWorker implements Worker {
     this.#metrics = createMetrics(() => heldBytes.held())
     this.#messages = createMessageBudget(start.heldBytes, this.#metrics, counters.messages)
     startIdleCollection(() => heldBytes.held())
+    allocateYoung()
     this.#tables = createWorkerTables({ ...settings, workers }, now)
     this.#changes = new TableQueue({
       change: (parts) => runInTurns(this.#tables.change(parts)),

@@ -1,29 +1,36 @@
-// Sets V8's --heap-growing-percent from the number of resources: how much garbage the heap may hold.
+// Sets V8's --heap-growing-percent from the number of resources: how much garbage the heap may hold. The start is different:
+// nearly all that is made then stays in use.
 
 import { setFlagsFromString } from 'node:v8'
 import { collectInSteps } from './stepwise-collection.js'
+import { allocateYoung } from './young-allocation.js'
 
 const MANY = 2_000
 /** Percent of the heap in use. */
-const LITTLE = 80
-/** Leaves it to V8, which allows two or three times what is in use: cheaper checks for a small configuration. */
-const FREE = 0
-/** Nearly all that is made until the first publication stays in use, so collections would free little. */
-const START = 900
+const GROWTH_WITH_MANY = 80
+/**
+ * What V8 allows a busy process. After a pause it would allow 30 % until the heap has grown by much: one to three full
+ * collections in a second of guarded chats.
+ */
+const GROWTH_WITH_FEW = 150
+/** Collections would free little. */
+const GROWTH_AT_START = 900
 
-/** Starts with START, until the first resources are counted. V8 reads the flag at each full collection. */
+/** Starts with GROWTH_AT_START, until the first resources are counted. V8 reads the flag at each full collection. */
 export function createHeapGrowth(): (resources: number) => void {
-  let percent = START
+  let percent = GROWTH_AT_START
   const set = (wanted: number): void => {
     percent = wanted
     setFlagsFromString(`--heap-growing-percent=${String(wanted)}`)
   }
-  set(START)
+  set(GROWTH_AT_START)
   return (resources) => {
-    const wanted = resources < MANY ? FREE : LITTLE
+    const wanted = resources < MANY ? GROWTH_WITH_FEW : GROWTH_WITH_MANY
     if (wanted === percent) return
-    const isStart = percent === START
+    const isStart = percent === GROWTH_AT_START
     set(wanted)
-    if (isStart) void collectInSteps()
+    if (!isStart) return
+    allocateYoung()
+    void collectInSteps()
   }
 }

@@ -1,0 +1,44 @@
+// Objects that are dropped at once do not fill the old generation, also where such objects lived long before. In a process
+// of its own, as V8's flags are those of a process.
+
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+
+const MODULE = join(import.meta.dirname, '../../../dist/app/memory/young-allocation.js')
+
+/** Prints how much the old generation grows while objects are made and dropped, in megabytes. */
+const PROGRAM = `
+  import { getHeapSpaceStatistics } from 'node:v8'
+  import { setImmediate } from 'node:timers/promises'
+  import { allocateYoung } from ${JSON.stringify(MODULE)}
+  allocateYoung()
+  const make = () => {
+    const list = []
+    for (let i = 0; i < 5_000; i++) list.push([i, i + 1, i + 2, i + 3])
+    return list
+  }
+  const kept = []
+  for (let turn = 0; turn < 200; turn++) {
+    kept.push(make())
+    if (kept.length > 50) kept.shift()
+    await setImmediate()
+  }
+  kept.length = 0
+  const old = () =>
+    getHeapSpaceStatistics().find(({ space_name }) => space_name === 'old_space').space_used_size
+  let [least, most] = [Infinity, 0]
+  for (let turn = 0; turn < 1_000; turn++) {
+    make()
+    least = Math.min(least, old())
+    most = Math.max(most, old())
+    await setImmediate()
+  }
+  console.log((most - least) / 1024 ** 2)`
+
+test('what is dropped at once never fills the old generation, though its like lived long before', async () => {
+  const args = ['--max-semi-space-size=16', '--input-type=module', '-e', PROGRAM]
+  const { stdout } = await promisify(execFile)(process.execPath, args)
+  expect(Number(stdout)).toBeLessThan(60)
+})
