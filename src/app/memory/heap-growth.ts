@@ -16,7 +16,10 @@ const GROWTH_WITH_FEW = 150
 /** Collections would free little. */
 const GROWTH_AT_START = 900
 
-/** Starts with GROWTH_AT_START, until the first resources are counted. V8 reads the flag at each full collection. */
+/**
+ * Starts with GROWTH_AT_START. The first count of resources ends the start: from then on all objects are made in the young
+ * generation, too. V8 reads the flag at each full collection.
+ */
 export function createHeapGrowth(): (resources: number) => void {
   let percent = GROWTH_AT_START
   const set = (wanted: number): void => {
