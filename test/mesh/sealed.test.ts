@@ -2,19 +2,15 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
-import { startGuardrailWebhook } from '../../src/demo/guardrail-webhook.js'
-import { type LlmServer, startLlmServer } from '../../src/demo/llm-server.js'
-import type { Program } from '../../src/demo/program.js'
 import { eventually } from '../../testing/eventually.js'
-import { freePort } from '../../testing/ports.js'
-import { type Backend, startBackend } from '../support/backend.js'
 import { type DocumentServer, startDocumentServer } from '../support/document-server.js'
-import { both, hook, service } from '../support/guardrails.js'
+import { both, completion, hook, service } from '../support/guardrails.js'
 import { bearer, initialize, send } from '../support/http.js'
 import { allow, proxyBackend, proxyPolicy, remoteJwks } from '../support/resources.js'
 import { type Gatehouse, startGatehouse } from '../support/stack.js'
 import { keySet, newKey, type SigningKey, signToken } from '../support/tokens.js'
 import { type EnvoyGateway, startEnvoyGateway } from './support/envoy-gateway.js'
+import { type GuardedParties, startGuardedParties } from './support/guarded-parties.js'
 import { backend, gatewayDocuments, PORT, route } from './support/resources.js'
 import { translateFor } from './support/translate.js'
 
@@ -29,28 +25,14 @@ interface Manifest {
   readonly metadata: { readonly name: string }
 }
 
-let api: Backend
-let llm: LlmServer
-let webhook: Program
+let parties: GuardedParties
 let idp: DocumentServer
 let key: SigningKey
 let mesh: EnvoyGateway
 let gatehouse: Gatehouse
 let manifests: readonly Manifest[]
-let prompts = 0
-
-/** The answer of an LLM. */
-const COMPLETION = JSON.stringify({
-  id: 'c1',
-  object: 'chat.completion',
-  created: 1,
-  model: 'sample',
-  choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
-})
-
-const answerHi: Parameters<Backend['answer']>[0] = (_request, response) => {
-  response.writeHead(200, { 'content-type': 'application/json' }).end(COMPLETION)
-}
+/** Chats sent so far: each has its own text. */
+let chats = 0
 
 const routes = [
   route('api', '/api', 'api'),
@@ -78,17 +60,13 @@ const callers = (name: string): object =>
   })
 
 beforeAll(async () => {
-  const webhookPort = await freePort()
   key = await newKey('k1')
-  ;[api, llm, webhook, idp, mesh] = await Promise.all([
-    startBackend(),
-    startLlmServer({ onPrompt: () => (prompts += 1) }),
-    startGuardrailWebhook(webhookPort),
+  ;[parties, idp, mesh] = await Promise.all([
+    startGuardedParties(),
     startDocumentServer(),
     startEnvoyGateway(),
   ])
   idp.serve('/jwks', keySet(key))
-  api.answer(answerHi)
   gatehouse = await startGatehouse({
     command: 'serve',
     resources: [
@@ -97,7 +75,7 @@ beforeAll(async () => {
       ...['api', 'both'].map(callers),
       ...['llm', 'both'].map(guard),
       proxyBackend('idp', idp),
-      ...service('guardrail', webhookPort),
+      ...service('guardrail', parties.webhook.port),
     ],
     flags: [
       ...['--for', 'envoy-gateway', '--route-key', 'envoy-gateway'],
@@ -111,8 +89,8 @@ beforeAll(async () => {
   await mesh.write(
     'mesh.yaml',
     ...gatewayDocuments,
-    backend('api', api.port),
-    backend('llm', llm.port),
+    backend('api', parties.api.port),
+    backend('llm', parties.llm.port),
     route('public', '/public', 'api'),
   )
   // It looks at files that change only once it has begun to serve.
@@ -125,7 +103,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await gatehouse.close()
   await mesh.close()
-  await Promise.all([api, llm, webhook, idp].map((party) => party.close()))
+  await Promise.all([parties.close(), idp.close()])
 })
 
 /** Restores the exported manifests. Resolves when all of them are in force. */
@@ -143,51 +121,62 @@ const token = (): Promise<string> => signToken({ key, claims: { iss: ISSUER } })
 const call = async (path: string) =>
   send(ORIGIN, path, { ...initialize, headers: bearer(await token()) })
 
-const chat = async (path: string) =>
+const newPrompt = (): string => `Hello ${String((chats += 1))}.`
+
+const chat = async (path: string, content = newPrompt()) =>
   send(ORIGIN, path, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...bearer(await token()) },
-    body: JSON.stringify({ model: 'sample', messages: [{ role: 'user', content: 'Hello' }] }),
+    body: JSON.stringify({ model: 'sample', messages: [{ role: 'user', content }] }),
   })
 
 test('requests pass, and no backend sees the marks', async () => {
-  api.requests.length = 0
+  const { requests } = parties.api
+  requests.length = 0
   expect((await call('/api')).status).toBe(200)
   expect((await chat('/both')).status).toBe(200)
-  const names = api.requests.flatMap(({ headers }) => Object.keys(headers))
-  expect(api.requests).toHaveLength(2)
+  const names = requests.flatMap(({ headers }) => Object.keys(headers))
+  expect(requests).toHaveLength(2)
   expect(names.filter((name) => name.startsWith('x-gatehouse'))).toEqual([])
 })
 
-test('a reply that a webhook rejects does not reach the client, streamed or not', async () => {
-  const secret = COMPLETION.replace('"Hi"', '"It is swordfish."')
-  const event = { ...(JSON.parse(COMPLETION) as object), object: 'chat.completion.chunk' }
-  const choice = { index: 0, delta: { role: 'assistant', content: 'It is swordfish.' } }
-  const streamed = `data: ${JSON.stringify({ ...event, choices: [choice] })}\n\ndata: [DONE]\n\n`
-  for (const [type, body, status] of [
-    ['application/json', secret, 403],
-    // Its headers have been sent.
-    ['text/event-stream', streamed, 200],
-  ] as const) {
-    api.answer((_request, response) => {
-      response.writeHead(200, { 'content-type': type }).end(body)
-    })
-    api.requests.length = 0
-    const answer = await chat('/both')
-    expect([answer.status, answer.body]).toEqual([status, expect.stringContaining('Blocked')])
-    expect(answer.body).not.toContain('swordfish')
-    expect(api.requests).toHaveLength(1)
-  }
-  api.answer(answerHi)
-})
+test.each([
+  ['application/json', 403],
+  // Its headers have been sent.
+  ['text/event-stream', 200],
+] as const)(
+  'a reply that a webhook rejects does not reach the client (%s)',
+  async (type, status) => {
+    const content = 'They block it.'
+    const chunk = {
+      ...completion(''),
+      object: 'chat.completion.chunk',
+      choices: [{ index: 0, delta: { role: 'assistant', content } }],
+    }
+    const body =
+      type === 'application/json'
+        ? JSON.stringify(completion(content))
+        : `data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`
+    const prompt = newPrompt()
+    parties.answerNext(type, body)
+    const answer = await chat('/both', prompt)
+    expect([answer.status, answer.body]).toEqual([
+      status,
+      expect.stringContaining('request blocked'),
+    ])
+    expect(answer.body).not.toContain('They')
+    expect(parties.prompts()).toContain(prompt)
+  },
+)
 
 test.each(['x-gatehouse-passed', 'x-gatehouse-seen'])(
   'a guessed mark (%s) is 401',
   async (name) => {
-    api.requests.length = 0
+    const { requests } = parties.api
+    requests.length = 0
     const answer = await send(ORIGIN, '/api', { ...initialize, headers: { [name]: 'guessed' } })
     expect(answer.status).toBe(401)
-    expect(api.requests).toEqual([])
+    expect(requests).toEqual([])
   },
 )
 
@@ -311,11 +300,16 @@ describe('what opens other routes', () => {
     await eventually(async () => {
       expect((await chat(path)).status).toBe(503)
     }, 60_000)
-    const before = prompts
-    api.requests.length = 0
-    expect((await chat(path)).status).toBe(503)
+    // The mesh cuts off what it still serves: that chat may have been asked about and reach the LLM nevertheless.
+    const { requests } = parties.api
+    requests.length = 0
+    const prompt = newPrompt()
+    expect((await chat(path, prompt)).status).toBe(503)
     expect([401, 503]).toContain((await send(ORIGIN, path, initialize)).status)
-    expect([api.requests.length, prompts]).toEqual([0, before])
+    expect(parties.prompts()).not.toContain(prompt)
+    const bodies = requests.map(({ body }) => body)
+    expect(bodies.filter((body) => body === initialize.body || body.includes(prompt))).toEqual([])
+    expect(parties.unasked()).toEqual([])
     await restore()
   })
 })
