@@ -1,9 +1,8 @@
-// How much the heap grows between full collections, in a process of its own, as V8's flags are those of a process.
+// How much the heap grows between full collections.
 
-import { execFile } from 'node:child_process'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
+import { printedBy } from './own-process.js'
 
 const MODULE = join(import.meta.dirname, '../../../dist/app/memory/heap-growth.js')
 
@@ -60,11 +59,8 @@ interface FullCollections {
   readonly full: number
 }
 
-async function run(program: string): Promise<FullCollections> {
-  const args = ['--max-semi-space-size=16', '--input-type=module', '-e', program]
-  const { stdout } = await promisify(execFile)(process.execPath, args)
-  return JSON.parse(stdout) as FullCollections
-}
+const run = async (program: string): Promise<FullCollections> =>
+  JSON.parse(await printedBy(program)) as FullCollections
 
 test('at the start it grows with fewer collections, and what it then may hold is set by one', async () => {
   const [later, start] = await Promise.all([run(atStart(true)), run(atStart(false))])

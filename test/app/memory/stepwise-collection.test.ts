@@ -1,9 +1,8 @@
-// A collection in steps frees what a load has left and keeps compiled code, in a process of its own with V8's trace.
+// A collection in steps frees what a load has left and keeps compiled code, by V8's trace.
 
-import { execFile } from 'node:child_process'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
+import { printedBy } from './own-process.js'
 
 const MODULE = join(import.meta.dirname, '../../../dist/app/memory/stepwise-collection.js')
 
@@ -48,9 +47,7 @@ const PROGRAM = `
   console.log(JSON.stringify({ before, after: used() }))`
 
 test('what a load has left is freed, and compiled code is kept', async () => {
-  const flags = ['--max-semi-space-size=16', '--trace-deopt', '--input-type=module']
-  const { stdout } = await promisify(execFile)(process.execPath, [...flags, '-e', PROGRAM])
-  const lines = stdout.split('\n')
+  const lines = (await printedBy(PROGRAM, '--trace-deopt')).split('\n')
   const during = lines.slice(lines.indexOf('collecting'))
   const { before, after } = JSON.parse(lines.at(-2) ?? '') as { before: number; after: number }
   expect(before - after).toBeGreaterThan(15)

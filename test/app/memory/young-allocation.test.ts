@@ -1,10 +1,8 @@
-// Objects that are dropped at once do not fill the old generation, also where such objects lived long before. In a process
-// of its own, as V8's flags are those of a process.
+// Objects that are dropped at once do not fill the old generation, also where such objects lived long before.
 
-import { execFile } from 'node:child_process'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
+import { printedBy } from './own-process.js'
 
 const MODULE = join(import.meta.dirname, '../../../dist/app/memory/young-allocation.js')
 
@@ -38,7 +36,5 @@ const PROGRAM = `
   console.log((most - least) / 1024 ** 2)`
 
 test('what is dropped at once never fills the old generation, though its like lived long before', async () => {
-  const args = ['--max-semi-space-size=16', '--input-type=module', '-e', PROGRAM]
-  const { stdout } = await promisify(execFile)(process.execPath, args)
-  expect(Number(stdout)).toBeLessThan(60)
+  expect(Number(await printedBy(PROGRAM))).toBeLessThan(60)
 })
