@@ -165,7 +165,7 @@ test.each([
       expect.stringContaining('request blocked'),
     ])
     expect(answer.body).not.toContain('They')
-    expect(parties.prompts()).toContain(prompt)
+    expect(parties.prompts().filter((one) => one === prompt)).toHaveLength(1)
   },
 )
 
@@ -302,12 +302,12 @@ describe('what opens other routes', () => {
     }, 60_000)
     // The mesh cuts off what it still serves: that chat may have been asked about and reach the LLM nevertheless.
     const { requests } = parties.api
-    requests.length = 0
+    const before = requests.length
     const prompt = newPrompt()
     expect((await chat(path, prompt)).status).toBe(503)
     expect([401, 503]).toContain((await send(ORIGIN, path, initialize)).status)
     expect(parties.prompts()).not.toContain(prompt)
-    const bodies = requests.map(({ body }) => body)
+    const bodies = requests.slice(before).map(({ body }) => body)
     expect(bodies.filter((body) => body === initialize.body || body.includes(prompt))).toEqual([])
     expect(parties.unasked()).toEqual([])
     await restore()
