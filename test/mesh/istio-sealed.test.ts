@@ -7,18 +7,18 @@ import type { AnyObject } from '../../testing/api-call.js'
 import { ADDRESS } from '../../testing/api-server.js'
 import { eventually } from '../../testing/eventually.js'
 import { type DocumentServer, startDocumentServer } from '../support/document-server.js'
-import { both, hook, service } from '../support/guardrails.js'
-import { bearer, initialize, send } from '../support/http.js'
-import { allow, proxyBackend, proxyPolicy, remoteJwks } from '../support/resources.js'
+import { service } from '../support/guardrails.js'
+import { initialize, send } from '../support/http.js'
+import { proxyBackend } from '../support/resources.js'
 import { type Gatehouse, startGatehouse } from '../support/stack.js'
-import { keySet, newKey, type SigningKey, signToken } from '../support/tokens.js'
+import { keySet, newKey, type SigningKey } from '../support/tokens.js'
 import { type GuardedParties, startGuardedParties } from './support/guarded-parties.js'
 import { edge, hostOf, type Istio, PORT, route, serviceTo, startIstio } from './support/istio.js'
+import { callers, guard, issuedToken, newPrompt, sendChat } from './support/sealed-routes.js'
 import { translateFor } from './support/translate.js'
 
 const ORIGIN = `http://127.0.0.1:${String(PORT)}`
 const GRPC_PORT = 18_005
-const ISSUER = 'https://idp.example'
 const PATHS = ['/api', '/v1/chat/completions', '/both']
 
 let parties: GuardedParties
@@ -30,27 +30,6 @@ let manifests: readonly AnyObject[]
 let seal: string
 /** Keeps a connection that was opened before Gatehouse's manifests were applied. */
 let early: Agent
-/** Chats sent so far: each has its own text. */
-let chats = 0
-
-const guard = (name: string): object => ({
-  apiVersion: 'policy.gatehouse.dev/v1alpha1',
-  kind: 'ProxyPolicy',
-  metadata: { name: `${name}-guard` },
-  spec: {
-    targetRefs: [{ group: 'gateway.networking.k8s.io', kind: 'HTTPRoute', name }],
-    backend: { ai: { promptGuard: both(hook('guardrail')) } },
-  },
-})
-
-const callers = (name: string): object =>
-  proxyPolicy(name, name, {
-    jwtAuthentication: {
-      mode: 'Strict',
-      providers: [{ issuer: ISSUER, jwks: remoteJwks('idp', idp.port, '/jwks') }],
-    },
-    authorization: allow('true'),
-  })
 
 beforeAll(async () => {
   key = await newKey('k1')
@@ -72,7 +51,7 @@ beforeAll(async () => {
     command: 'serve',
     resources: [
       ...[edge, ...routes],
-      ...['api', 'both'].map(callers),
+      ...['api', 'both'].map((name) => callers(name, idp)),
       ...['llm', 'both'].map(guard),
       proxyBackend('idp', idp),
       ...service('guardrail', parties.webhook.port),
@@ -111,16 +90,8 @@ async function restore(): Promise<void> {
   }, 60_000)
 }
 
-const token = (): Promise<string> => signToken({ key, claims: { iss: ISSUER } })
-
-const newPrompt = (): string => `Hello ${String((chats += 1))}.`
-
 const chat = async (path: string, content = newPrompt()) =>
-  send(ORIGIN, path, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...bearer(await token()) },
-    body: JSON.stringify({ model: 'sample', messages: [{ role: 'user', content }] }),
-  })
+  sendChat({ origin: ORIGIN, path }, await issuedToken(key), content)
 
 const statusByEarly = (path: string): Promise<number> =>
   new Promise((resolve, reject) => {

@@ -4,20 +4,20 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 import { eventually } from '../../testing/eventually.js'
 import { type DocumentServer, startDocumentServer } from '../support/document-server.js'
-import { both, completion, hook, service } from '../support/guardrails.js'
+import { completion, service } from '../support/guardrails.js'
 import { bearer, initialize, send } from '../support/http.js'
-import { allow, proxyBackend, proxyPolicy, remoteJwks } from '../support/resources.js'
+import { proxyBackend } from '../support/resources.js'
 import { type Gatehouse, startGatehouse } from '../support/stack.js'
-import { keySet, newKey, type SigningKey, signToken } from '../support/tokens.js'
+import { keySet, newKey, type SigningKey } from '../support/tokens.js'
 import { type EnvoyGateway, startEnvoyGateway } from './support/envoy-gateway.js'
 import { type GuardedParties, startGuardedParties } from './support/guarded-parties.js'
 import { backend, gatewayDocuments, PORT, route } from './support/resources.js'
+import { callers, guard, issuedToken, newPrompt, sendChat } from './support/sealed-routes.js'
 import { translateFor } from './support/translate.js'
 
 const ORIGIN = `http://127.0.0.1:${PORT}`
 const GRPC = '127.0.0.1:18005'
 const CLOSED = '127.0.0.1:18009'
-const ISSUER = 'https://idp.example'
 
 interface Manifest {
   readonly kind: string
@@ -31,33 +31,12 @@ let key: SigningKey
 let mesh: EnvoyGateway
 let gatehouse: Gatehouse
 let manifests: readonly Manifest[]
-/** Chats sent so far: each has its own text. */
-let chats = 0
 
 const routes = [
   route('api', '/api', 'api'),
   route('llm', '/v1', 'llm'),
   route('both', '/both', 'api'),
 ]
-
-const guard = (name: string): object => ({
-  apiVersion: 'policy.gatehouse.dev/v1alpha1',
-  kind: 'ProxyPolicy',
-  metadata: { name: `${name}-guard` },
-  spec: {
-    targetRefs: [{ group: 'gateway.networking.k8s.io', kind: 'HTTPRoute', name }],
-    backend: { ai: { promptGuard: both(hook('guardrail')) } },
-  },
-})
-
-const callers = (name: string): object =>
-  proxyPolicy(name, name, {
-    jwtAuthentication: {
-      mode: 'Strict',
-      providers: [{ issuer: ISSUER, jwks: remoteJwks('idp', idp.port, '/jwks') }],
-    },
-    authorization: allow('true'),
-  })
 
 beforeAll(async () => {
   key = await newKey('k1')
@@ -72,7 +51,7 @@ beforeAll(async () => {
     resources: [
       ...gatewayDocuments,
       ...routes,
-      ...['api', 'both'].map(callers),
+      ...['api', 'both'].map((name) => callers(name, idp)),
       ...['llm', 'both'].map(guard),
       proxyBackend('idp', idp),
       ...service('guardrail', parties.webhook.port),
@@ -116,19 +95,11 @@ async function restore(): Promise<void> {
   }, 90_000)
 }
 
-const token = (): Promise<string> => signToken({ key, claims: { iss: ISSUER } })
-
 const call = async (path: string) =>
-  send(ORIGIN, path, { ...initialize, headers: bearer(await token()) })
-
-const newPrompt = (): string => `Hello ${String((chats += 1))}.`
+  send(ORIGIN, path, { ...initialize, headers: bearer(await issuedToken(key)) })
 
 const chat = async (path: string, content = newPrompt()) =>
-  send(ORIGIN, path, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...bearer(await token()) },
-    body: JSON.stringify({ model: 'sample', messages: [{ role: 'user', content }] }),
-  })
+  sendChat({ origin: ORIGIN, path }, await issuedToken(key), content)
 
 test('requests pass, and no backend sees the marks', async () => {
   const { requests } = parties.api
