@@ -4,8 +4,7 @@
 import { ownPart } from '../own-text.js'
 import { ok, type Result } from '../result.js'
 import type { Work } from '../turns.js'
-import { readStreamEvent } from './stream-read.js'
-import { INSPECTS_NEITHER } from './text/found-text.js'
+import { READ_TEXTS, readStreamEvent } from './stream-read.js'
 import type { Piece, StreamEvent } from './text/stream-event.js'
 
 /** An event that may recur with another text. */
@@ -25,19 +24,19 @@ const MOST_CHARACTERS = 4096
 const PLAIN = /^[^"\\\x00-\x1f]+$/
 
 /** Channel of a choice's content. Nothing else of its event depends on that text, as long as there is one. */
-const CONTENT = /^\d+ content$/
+const CONTENT = /^\S+ content$/
 
 /** Reads the events of one streamed reply. */
 export class EventReader {
   private last: Pattern | undefined
 
-  constructor(private readonly inspects = INSPECTS_NEITHER) {}
+  constructor(private readonly readAs = READ_TEXTS) {}
 
   /** data: of one event other than "[DONE]". The error is a sentence without any text of it. */
   *read(data: string): Work<Result<StreamEvent, string>> {
     const known = this.last && another(this.last, data)
     if (known !== undefined) return ok(known)
-    const event = yield* readStreamEvent(data, this.inspects)
+    const event = yield* readStreamEvent(data, this.readAs)
     this.last = event.ok ? patternOf(event.value) : undefined
     return event
   }
@@ -50,8 +49,9 @@ function another({ before, after, event, piece }: Pattern, data: string): Stream
   const text = ownPart(data.slice(before.length, end), data)
   if (!PLAIN.test(text)) return undefined
   const place = { start: before.length - 1, end: end + 1 }
-  const { api, repeats, ends, usage } = event
-  return { api, json: { text: data }, pieces: [{ ...piece, text, place }], repeats, ends, usage }
+  const { api, type, repeats, ends, usage } = event
+  const json = { text: data }
+  return { api, type, json, pieces: [{ ...piece, text, place }], repeats, ends, usage }
 }
 
 function patternOf(event: StreamEvent): Pattern | undefined {

@@ -35,7 +35,7 @@ function requestTexts({ root, text }: JsonText, { path, inspects }: RequestTold)
   const members = asObject(root, 'the body')
   const plain = plainRequest(root)
   if (plain !== undefined) return [apiOfRequest(members, 'messages', path), plain]
-  return readRequestMembers(members, path, sourceOf(text, inspects, true))
+  return readRequestMembers(members, path, sourceOf(text, inspects, { isRequest: true }))
 }
 
 function* readRequestMembers(

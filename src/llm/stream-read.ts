@@ -25,24 +25,34 @@ import { apiOfError } from './text/stream-error-event.js'
 import type { Piece, Repeat, StreamEvent } from './text/stream-event.js'
 import { usageOf } from './text/usage.js'
 
+/** How the events of a reply are read. */
+export interface ReadAs {
+  readonly inspects: Inspects
+  /** Whether the client is known to have asked for one choice alone. */
+  readonly isOneChoice: boolean
+}
+
+/** Texts and tool calls alone, of any number of choices. */
+export const READ_TEXTS: ReadAs = { inspects: INSPECTS_NEITHER, isOneChoice: false }
+
 /** data: of one event other than "[DONE]". The error is a sentence without any text of it. */
 export function* readStreamEvent(
   data: string,
-  inspects = INSPECTS_NEITHER,
+  readAs = READ_TEXTS,
 ): Work<Result<StreamEvent, string>> {
   const json = yield* readJsonTextInTurns(data)
   if (!json.ok) return err(`an event of the stream cannot be read: ${json.error}`)
   try {
-    return ok(yield* read(json.value, inspects))
+    return ok(yield* read(json.value, readAs))
   } catch (error) {
     if (error instanceof UnreadableForm) return err(error.message)
     throw error
   }
 }
 
-function* read(json: JsonText, inspects: Inspects): Work<StreamEvent> {
+function* read(json: JsonText, { inspects, isOneChoice }: ReadAs): Work<StreamEvent> {
   const root = asObject(json.root, 'an event')
-  const source = sourceOf(json.text, inspects)
+  const source = sourceOf(json.text, inspects, { isOneChoice })
   const [api, found] = yield* readForm(source, root)
   const texts = found.texts.toSorted((a, b) => a.place.start - b.place.start)
   const pieces: Piece[] = []
@@ -50,13 +60,44 @@ function* read(json: JsonText, inspects: Inspects): Work<StreamEvent> {
   for (const text of texts) {
     if (source.pace.isDue()) yield
     const own = withOwnText(text, json.text)
-    if (own.isRepeat === true) repeats.push(asRepeat(own))
+    if (own.isRepeat === true) repeats.push(yield* asRepeat(own))
     else pieces.push(own)
   }
-  return { api, json: { text: json.text }, pieces, repeats, ends: found.ends, usage: usageOf(json) }
+  const type = typeOf(root)
+  return {
+    ...{ api, json: { text: json.text }, pieces, repeats: ofPieces(repeats, pieces) },
+    ...{ ends: found.ends, usage: usageOf(json), ...(type !== undefined && { type }) },
+  }
 }
 
-const asRepeat = ({ isRepeat: _, ...repeat }: FoundText): Repeat => repeat
+/** Arguments that are no JSON can be a part of a call alone. */
+function* asRepeat({ isRepeat: _, ...repeat }: FoundText): Work<Repeat> {
+  if (repeat.kind !== 'tool-call' || repeat.form !== 'string' || repeat.isJson !== true)
+    return repeat
+  const { isJson, ...other } = repeat
+  return (yield* readJsonTextInTurns(repeat.text)).ok ? { ...other, isJson } : other
+}
+
+/** Tells repeats of pieces of the same event. */
+function ofPieces(repeats: readonly Repeat[], pieces: readonly Piece[]): readonly Repeat[] {
+  if (repeats.length === 0 || pieces.length === 0) return repeats
+  const indexes = new Map(pieces.map(({ channel }, index) => [channel, index]))
+  return repeats.map((repeat) => {
+    const ofPiece = indexes.get(repeat.channel) ?? -1
+    const piece = pieces[ofPiece]
+    return piece?.text === repeat.text && piece.kind === repeat.kind && piece.form === 'string'
+      ? { ...repeat, ofPiece }
+      : repeat
+  })
+}
+
+function typeOf(root: JsonObjectNode): string | undefined {
+  const type = member(root, 'type')
+  return type?.type === 'string' ? type.value.slice(0, LONGEST_TYPE) : undefined
+}
+
+/** Longer names of types are compared by their beginning. */
+const LONGEST_TYPE = 128
 
 /** What a channel says is kept until the reply ends, and its event may have megabytes beside it. */
 const withOwnText = (found: FoundText, data: string): FoundText =>
@@ -76,20 +117,20 @@ function* readForm(json: Source, root: JsonObjectNode): Work<Form> {
 }
 
 function* readTypedForm(json: Source, root: JsonObjectNode): Work<Form> {
-  const given = member(root, 'type')
-  const type = given?.type === 'string' ? given.value : undefined
+  const type = typeOf(root)
   if (type?.startsWith('response.') === true)
     return ['openai-responses', yield* readResponseEvent(json, root, type)]
   if (type !== undefined && isMessageEvent(type))
     return ['anthropic-messages', yield* readMessageEvent(json, root, type)]
   const api = apiOfError(root)
   if (api !== undefined) return [api, yield* anything(root, json)]
-  if (type === undefined)
-    throw new UnreadableForm('an event of the stream is of a form that is not known')
-  return [
-    member(root, 'sequence_number') === undefined ? 'anthropic-messages' : 'openai-responses',
-    yield* anything(root, json),
-  ]
+  return [apiOfType(root, type), yield* anything(root, json)]
+}
+
+/** Of an event in no form that is known. Frames without a type are sent between the chunks of chats. */
+function apiOfType(root: JsonObjectNode, type: string | undefined): LlmApi {
+  if (type === undefined) return 'openai-chat'
+  return member(root, 'sequence_number') === undefined ? 'anthropic-messages' : 'openai-responses'
 }
 
 function* readChoicesForm(json: Source, root: JsonObjectNode): Work<Form> {

@@ -78,7 +78,7 @@ test('an open stream of an LLM keeps what it says, not the images beside it', as
       guard: compileGuard(
         guardEntry('k', { response: [webhook(1, { holdBack: 8, minIntervalMs: 10 })] }),
       ),
-      ...{ attributes: {}, decoder: identity, signal: new OwnEnding() },
+      ...{ attributes: {}, isOneChoice: false, decoder: identity, signal: new OwnEnding() },
       reader: createSseReader(1 << 24),
     },
     {
@@ -118,7 +118,7 @@ test('an open stream of an LLM keeps what a webhook has changed, not the rest of
       guard: compileGuard(
         guardEntry('k', { response: [webhook(1, { holdBack: 8, minIntervalMs: 10 })] }),
       ),
-      ...{ attributes: {}, decoder: identity, signal: new OwnEnding() },
+      ...{ attributes: {}, isOneChoice: false, decoder: identity, signal: new OwnEnding() },
       reader: createSseReader(1 << 24),
     },
     { send: (text) => (sent += text), refuse: ({ problem }) => expect.unreachable(problem) },

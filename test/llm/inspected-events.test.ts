@@ -9,7 +9,7 @@ const base64 = (text: string): string => Buffer.from(text).toString('base64')
 const file = (text: string): string => `data:text/plain;base64,${base64(text)}`
 
 function eventOf(data: object, inspects = { tools: true, files: true }): StreamEvent {
-  const read = atOnce(readStreamEvent(JSON.stringify(data), inspects))
+  const read = atOnce(readStreamEvent(JSON.stringify(data), { inspects, isOneChoice: false }))
   if (!read.ok) throw new Error(read.error)
   return read.value
 }

@@ -3,6 +3,7 @@
 import type { Attributes } from '../../cel/attributes.js'
 import type { Ending } from '../../ending.js'
 import { apiOfPath } from '../../llm/detect-api.js'
+import { asksForOneChoice } from '../../llm/choices.js'
 import { readRequest } from '../../llm/read-body.js'
 import { inTurns } from '../../turns.js'
 import { encodeUtf8InTurns, joinInTurns } from '../../utf8.js'
@@ -26,12 +27,13 @@ export interface RequestContext {
   readonly onAsked?: (body: Uint8Array) => void
 }
 
-/** body: with the changes of the webhooks. headers: to be set; by lower-case name. */
+/** body: with the changes of the webhooks. headers: to be set; by lower-case name. isOneChoice: of an LLM's request. */
 export type RequestFinding =
   | {
       readonly type: 'passed'
       readonly body: Uint8Array
       readonly headers?: Readonly<Record<string, string>>
+      readonly isOneChoice?: boolean
     }
   | Refused
   | Aborted
@@ -66,9 +68,12 @@ export async function inspectRequest(
   )
   const inspected = await meanwhile(asking, () => onAsked(bytes))
   if (inspected.type !== 'passed') return inspected
-  if (inspected.text === conversation.json.text) return { type: 'passed', body: bytes }
+  const isOneChoice = asksForOneChoice(conversation.json)
+  if (inspected.text === conversation.json.text) return { type: 'passed', body: bytes, isOneChoice }
   const changed = await inTurns(encodeUtf8InTurns(inspected.text), signal)
-  return changed === undefined ? { type: 'aborted' } : { type: 'passed', body: changed }
+  return changed === undefined
+    ? { type: 'aborted' }
+    : { type: 'passed', body: changed, isOneChoice }
 }
 
 /** path: the request's path, which identifies the client's API; likewise below. */

@@ -50,6 +50,8 @@ export interface RequestGuard {
   attributes(): Attributes
   /** Whether the request had a body; if so, its reply must be an LLM's. */
   hadBody(): boolean
+  /** Whether the body has been read and asks for one choice alone. */
+  isOneChoice(): boolean
   /** Whether Envoy has sent the request's headers to Gatehouse. */
   wasSeen(): boolean
   /** Whether Gatehouse has answered the request itself; no response follows then. */
@@ -68,6 +70,7 @@ class RequestPhase implements RequestGuard, PhaseEvents {
   private readonly phase: GuardedPhase
   private read: Attributes = {}
   private hasBody = false
+  private asksForOne = false
   private stopClock: (() => void) | undefined
 
   constructor(
@@ -109,6 +112,10 @@ class RequestPhase implements RequestGuard, PhaseEvents {
     return this.hasBody
   }
 
+  isOneChoice(): boolean {
+    return this.asksForOne
+  }
+
   wasSeen(): boolean {
     return this.phase.state !== 'start'
   }
@@ -135,6 +142,7 @@ class RequestPhase implements RequestGuard, PhaseEvents {
       : NO_BODY
     if (inspected.type === 'refused') return this.refuse(inspected)
     if (inspected.type === 'aborted') return
+    this.asksForOne = inspected.isOneChoice === true
     const sending = answer.send(inspected)
     if (sending !== undefined) await sending
     this.phase.become('done')
@@ -160,4 +168,4 @@ class RequestPhase implements RequestGuard, PhaseEvents {
   }
 }
 
-const NO_BODY = { type: 'passed', body: new Uint8Array() } as const
+const NO_BODY: RequestFinding = { type: 'passed', body: new Uint8Array() }

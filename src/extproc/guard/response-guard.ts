@@ -47,7 +47,7 @@ export interface ResponseGuard {
 /** Creates the response phase of an exchange. */
 export function createResponseGuard(
   guard: Guard,
-  request: Pick<RequestGuard, 'attributes' | 'hadBody' | 'wasSeen'>,
+  request: Pick<RequestGuard, 'attributes' | 'hadBody' | 'isOneChoice' | 'wasSeen'>,
   stream: ProcessorStream,
   deps: GuardDeps,
 ): ResponseGuard {
@@ -63,7 +63,9 @@ export function createResponseGuard(
     phase.become('done')
     const attributes = request.attributes()
     const framing = FRAMINGS[form](deps.maxBodyBytes)
-    streamed = createStreamedPhase({ guard, attributes, framing, decoder }, stream, deps)
+    const isOneChoice = request.isOneChoice()
+    const context = { guard, attributes, framing, decoder, isOneChoice }
+    streamed = createStreamedPhase(context, stream, deps)
     sendHeaders(stream.send, 'response', { set: asUtf8(headers), remove: STREAMED })
   }
   const follow = (plan: ReplyPlan, isWhole: boolean): void => {

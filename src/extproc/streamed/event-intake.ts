@@ -4,7 +4,7 @@
 import { EventReader } from '../../llm/event-reader.js'
 import type { EventFrame, FrameSink, Reading } from '../../llm/framing/frame.js'
 import type { LlmApi } from '../../llm/text/api.js'
-import type { Inspects } from '../../llm/text/found-text.js'
+import type { ReadAs } from '../../llm/stream-read.js'
 import type { StreamEvent } from '../../llm/text/stream-event.js'
 import type { Usage } from '../../llm/text/usage.js'
 import type { HeldReply } from '../../llm/windows/held-reply.js'
@@ -22,19 +22,19 @@ export interface EventIntake {
 interface IntakeOptions {
   /** Whether the rest passes unchanged from the first event that cannot be read. */
   readonly passesUnread: boolean
-  readonly inspects: Inspects
+  readonly readAs: ReadAs
 }
 
 /** onUsage: called with what events say about their model and tokens. */
 export function createEventIntake(
   held: Pick<HeldReply, 'add' | 'end'>,
-  { passesUnread, inspects }: IntakeOptions,
+  { passesUnread, readAs }: IntakeOptions,
   onUsage: (api: LlmApi, usage: Usage) => void,
 ): EventIntake {
   let api: LlmApi | undefined
   let last: Usage | undefined
   let isBlind = false
-  const events = new EventReader(inspects)
+  const events = new EventReader(readAs)
 
   const noteUsage = ({ api: own, usage }: StreamEvent): void => {
     // Events that differ in a text alone share it.

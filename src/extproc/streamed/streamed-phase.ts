@@ -20,7 +20,10 @@ export interface StreamedPhase {
 }
 
 /** How the reply is read, and who is asked. */
-export interface PhaseContext extends Pick<StreamContext, 'guard' | 'attributes' | 'decoder'> {
+export interface PhaseContext extends Pick<
+  StreamContext,
+  'guard' | 'attributes' | 'decoder' | 'isOneChoice'
+> {
   readonly framing: Framing
 }
 

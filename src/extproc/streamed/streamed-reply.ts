@@ -58,6 +58,8 @@ export interface StreamContext extends WebhookContext {
   /** Decoder for its Content-Encoding. */
   readonly decoder: Decoder
   readonly reader: EventFrameReader
+  /** Whether the request is known to ask for one choice alone. */
+  readonly isOneChoice: boolean
 }
 
 /** Unseen characters above which reading pauses while webhooks are asked. */
@@ -102,15 +104,15 @@ class GuardedStream implements StreamedReply {
     private readonly output: ReplyOutput,
     private readonly deps: GuardDeps,
   ) {
-    const { guard, decoder, reader, signal } = context
+    const { guard, decoder, reader, isOneChoice, signal } = context
     this.route = guard.route
     const [sync, async] = [webhooksOf('Sync', context, deps), webhooksOf('Async', context, deps)]
     const passesUnread = guard.response.every(({ webhook }) => webhook.failureMode === 'FailOpen')
     this.watched = async.form.shows.size === 0 ? undefined : new WatchedReply(async.form)
     this.held = createHeldReply(sync.form, this.watched)
     this.tokens = new StreamTokens(deps, guard)
-    const inspects = inspectsOf(guard.response)
-    this.intake = createEventIntake(this.held, { passesUnread, inspects }, (api, usage) => {
+    const readAs = { inspects: inspectsOf(guard.response), isOneChoice }
+    this.intake = createEventIntake(this.held, { passesUnread, readAs }, (api, usage) => {
       this.tokens.note(usage)
       deps.span?.set(replyAttributes(api, usage))
     })

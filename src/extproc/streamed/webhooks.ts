@@ -15,7 +15,7 @@ export interface Webhooks {
   /** What the webhooks are shown. */
   readonly form: ReplyForm
   readonly minIntervalMs: number
-  ask(entry: AskedEntry): Promise<PhaseVerdict>
+  ask(entries: readonly AskedEntry[]): Promise<PhaseVerdict>
 }
 
 /** The exchange that webhooks are asked about. */
@@ -37,9 +37,9 @@ export function webhooksOf(
   return {
     form: formOf(webhooks, deps.maxBodyBytes),
     minIntervalMs: Math.max(0, ...webhooks.map(({ webhook }) => webhook.minIntervalMs)),
-    ask: (entry) =>
+    ask: (entries) =>
       askWebhooks(
-        { route, phase: 'response', webhooks, entries: [entry], attributes, hasPassed, signal },
+        { route, phase: 'response', webhooks, entries, attributes, hasPassed, signal },
         deps,
       ),
   }

@@ -41,7 +41,8 @@ export interface WindowEvents {
 export interface WindowWebhooks {
   /** Minimum milliseconds between two questions about one text. */
   readonly minIntervalMs: number
-  ask(entry: AskedEntry): Promise<PhaseVerdict>
+  /** entries: the text, and what is shown with it. */
+  ask(entries: readonly AskedEntry[]): Promise<PhaseVerdict>
 }
 
 /** Creates the windows of the texts of a reply. */
@@ -123,11 +124,21 @@ class ScheduledWindows implements Windows {
         this.lookAt(channel)
       }, this.webhooks.minIntervalMs)
       const { kind, role, isJson = false } = channel.speaker
-      const decision = await this.webhooks.ask({ kind, role, content, isJson, isWritable: true })
+      const entries = [content, ...channel.text.others].map((text): AskedEntry => ({
+        kind,
+        role,
+        content: text,
+        isJson,
+        isWritable: true,
+      }))
+      const decision = await this.webhooks.ask(entries)
       if (this.isClosed) return
       if (decision.type !== 'pass') return this.events.ended(decision)
-      const { contents, needed } = decision
-      const slices = channel.answered({ content: contents[0] ?? content, needed })
+      const {
+        contents: [answer = content, ...others],
+        needed,
+      } = decision
+      const slices = channel.answered({ content: answer, needed, others })
       while (slices.next().done !== true) {
         await nextTurn()
         if (this.isClosed) return

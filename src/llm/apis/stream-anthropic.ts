@@ -99,8 +99,10 @@ function* readDelta(node: JsonNode | undefined, at: At): Work<TextsAndEnds> {
   const { channel = '' } = at
   const found: FoundText[] = []
   yield* sweepObject(delta, 'delta', at, DELTAS, found)
-  const texts = found.map((text) =>
-    text.kind === 'tool-call' ? { ...text, channel: `${channel} input` } : text,
-  )
+  const texts = found.map((text) => ({
+    ...text,
+    continues: true,
+    ...(text.kind === 'tool-call' && { channel: `${channel} input` }),
+  }))
   return eventTexts(texts, (one) => !one.startsWith(`${channel} citation `))
 }

@@ -12,6 +12,7 @@ import type { Work } from '../../turns.js'
 import {
   beside,
   goingOn,
+  choiceOf,
   indexOf,
   isGiven,
   repeated,
@@ -28,9 +29,11 @@ import { MESSAGES } from './messages.js'
 /** root: has choices. */
 export function* readChunk(json: Source, root: JsonObjectNode): Work<TextsAndEnds> {
   const found: TextsAndEnds[] = []
-  for (const [at, item] of asArray(member(root, 'choices'), 'choices').items.entries()) {
+  const choices = present(member(root, 'choices'))
+  const items = choices === undefined ? [] : asArray(choices, 'choices').items
+  for (const [at, item] of items.entries()) {
     const choice = asObject(item, 'a choice')
-    found.push(yield* readChoice(json, choice, indexOf(json, member(choice, 'index'), at)))
+    found.push(yield* readChoice(json, choice, choiceOf(json, member(choice, 'index'), at)))
   }
   found.push(yield* besideEvent(root, spokenAt(json, 'event'), ['choices'], IN_CHUNK))
   return together(found)
@@ -139,6 +142,19 @@ function* callTexts(message: JsonObjectNode, at: At, out: FoundText[]): Work<voi
 function* callText(call: JsonObjectNode, owner: string, at: At, out: FoundText[]): Work<void> {
   const found: FoundText[] = []
   yield* sweepObject(call, owner, at, MESSAGES, found)
+  const continuing = isNamed(call) ? {} : { continues: true }
   for (const text of found)
-    out.push(text.kind === 'tool-call' ? { ...text, channel: at.channel ?? '' } : text)
+    out.push(
+      text.kind === 'tool-call' ? { ...text, channel: at.channel ?? '', ...continuing } : text,
+    )
+}
+
+/** Whether a call has an id, or its function a name: then it begins here. */
+function isNamed(call: JsonObjectNode): boolean {
+  const named = [call, member(call, 'function'), member(call, 'custom')]
+  return named.some(
+    (object) =>
+      object !== undefined &&
+      ['id', 'name'].some((name) => object.type === 'object' && isGiven(member(object, name))),
+  )
 }

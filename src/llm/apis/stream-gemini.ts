@@ -5,8 +5,8 @@ import { asArray, asObject, type JsonObjectNode, member, present } from '../../j
 import type { Work } from '../../turns.js'
 import {
   beside,
+  choiceOf,
   eventTexts,
-  indexOf,
   isGiven,
   spokenAt,
   type TextsAndEnds,
@@ -34,7 +34,7 @@ const CONTENT: ReadonlySet<string> = new Set(['content'])
 
 function* readCandidate(json: Source, candidate: JsonObjectNode, at: number): Work<TextsAndEnds> {
   if (json.pace.isDue()) yield
-  const channel = indexOf(json, member(candidate, 'index'), at)
+  const channel = choiceOf(json, member(candidate, 'index'), at)
   const given = present(member(candidate, 'content'))
   const content = given === undefined ? undefined : asObject(given, 'content')
   const role = content === undefined ? 'assistant' : geminiRole(content, 'model')
@@ -58,7 +58,7 @@ function* readCandidate(json: Source, candidate: JsonObjectNode, at: number): Wo
 }
 
 /** Channels of arguments that arrive in parts. */
-const IN_CALL = /^\d+ (?:call|toolCall) \d+ /
+const IN_CALL = /^\S+ (?:call|toolCall) \d+ /
 
 const PARTS: ReadonlySet<string> = new Set(['parts', 'role'])
 

@@ -127,7 +127,7 @@ function* readOther({
     const holds = SOUND.has(stem) ? 'file' : undefined
     if (node !== undefined) yield* sweepMember(node, { name, holds }, at, MEDIA, found)
   }
-  return [read, step === 'delta' ? goingOn(found) : whole(found)]
+  return [read, step === 'delta' ? continuing(found) : whole(found)]
 }
 
 function* readText(event: Event, text: Text, name: string): Work<TextsAndEnds> {
@@ -147,7 +147,14 @@ function* readText(event: Event, text: Text, name: string): Work<TextsAndEnds> {
   return goingOn(texts)
 }
 
-const readDelta = (event: Event, text: Text): Work<TextsAndEnds> => readText(event, text, 'delta')
+function* readDelta(event: Event, text: Text): Work<TextsAndEnds> {
+  const { texts } = yield* readText(event, text, 'delta')
+  return continuing(texts)
+}
+
+/** Texts that an event before this one has begun. */
+const continuing = (texts: readonly FoundText[]): TextsAndEnds =>
+  goingOn(texts.map((text) => ({ ...text, continues: true })))
 
 function* readDone(event: Event, text: Text): Work<TextsAndEnds> {
   const { texts } = yield* readText(event, text, text.member)
@@ -172,7 +179,7 @@ function* readItem(event: Event): Work<TextsAndEnds> {
   const channel = itemChannel(event)
   const { spoken, own } = yield* itemTexts(event.json, member(event.root, 'item'), channel)
   if (event.step === 'added') return together([goingOn(spoken), whole(own)])
-  return { texts: [...repeated(spoken), ...own], ends: [channel] }
+  return together([whole(own), { texts: repeated(spoken), ends: [channel] }])
 }
 
 interface ItemTexts {

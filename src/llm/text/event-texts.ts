@@ -4,6 +4,7 @@ import type { JsonNode } from '../../json/json-node.js'
 import { type JsonObjectNode, present } from '../../json/members.js'
 import { UnreadableForm } from '../../json/unreadable-form.js'
 import type { Work } from '../../turns.js'
+import { indexWord, placeOf } from './channels.js'
 import { type At, below, foundJson, type FoundText, type Source } from './found-text.js'
 import { isWhole } from './stream-event.js'
 
@@ -23,17 +24,21 @@ export const together = (all: readonly TextsAndEnds[]): TextsAndEnds => ({
 })
 
 /**
- * goesOn: which channels continue in later events; the others end. JSON, files and definitions always end, log
- * probabilities never do.
+ * goesOn: which channels are known to continue in later events; other texts are by themselves. JSON, files and
+ * definitions always end, log probabilities never do.
  */
 export function eventTexts(
   texts: readonly FoundText[],
   goesOn: (channel: string) => boolean,
 ): TextsAndEnds {
-  const whole = texts.filter(
-    (text) => isWhole(text) || (text.form === 'string' && !goesOn(text.channel)),
-  )
-  return { texts, ends: [...new Set(whole.map(({ channel }) => channel))] }
+  const isAlone = (text: FoundText): boolean => text.form === 'string' && !goesOn(text.channel)
+  const ended = texts.filter((text) => isWhole(text) || (isAlone(text) && text.kind !== 'text'))
+  return {
+    texts: texts.map((text) =>
+      isAlone(text) && text.kind === 'text' ? { ...text, isRepeat: true } : text,
+    ),
+    ends: [...new Set(ended.map(({ channel }) => channel))],
+  }
 }
 
 /** Returns texts whose channels continue. */
@@ -42,7 +47,7 @@ export const goingOn = (texts: readonly FoundText[]): TextsAndEnds => eventTexts
 /** Returns texts whose channels end. */
 export const whole = (texts: readonly FoundText[]): TextsAndEnds => eventTexts(texts, () => false)
 
-/** Maximum number of texts of a member that are shown, and asked about, separately; more are shown as its JSON. */
+/** Maximum number of places of a member that are asked about separately; more are shown as its JSON. */
 const MOST_APART = 8
 
 /**
@@ -67,11 +72,12 @@ export function* beside(
     const node = object.members.get(name)
     const [{ kind, role } = {}] = found
     const isAlike = found.every((text) => text.kind === kind && text.form !== 'tokens')
-    const isMany = found.length > MOST_APART && isAlike
+    const isMany = found.length > MOST_APART && isAlike && countOf(found) > MOST_APART
     if (isMany && node !== undefined)
       gathered.push({
         ...(yield* foundJson(node, below(at, name))),
-        ...(kind !== 'text' && { kind, role }),
+        ...(kind === 'text' && { isGathered: true }),
+        ...(kind !== undefined && role !== undefined && { kind, role }),
         isRepeat: true,
       })
     else
@@ -82,6 +88,12 @@ export function* beside(
   }
   return { texts: gathered, ends: [] }
 }
+
+/** Number of questions that texts need: one for those of one place in a list, one for each definition or file. */
+const countOf = (found: readonly FoundText[]): number =>
+  found[0]?.kind === 'text'
+    ? new Set(found.map(({ channel }) => placeOf(channel))).size
+    : found.length
 
 /** Returns the first word of the channel after the object's own channel. */
 function memberOf(channel: string, { channel: around = '' }: At): string {
@@ -105,12 +117,22 @@ export const spokenAt = (json: Source, channel: string, role = 'assistant'): At 
 export const isGiven = (node: JsonNode | undefined): boolean =>
   present(node) !== undefined && !(node?.type === 'string' && node.value === '')
 
-/** Returns the number of a choice, item or block; if absent, the given one. */
+/**
+ * Returns the word for a choice, item or block: its number, or what else its index is. Absent: the given number. Some
+ * servers count from -1, or number in strings.
+ */
 export function indexOf(json: Source, node: JsonNode | undefined, otherwise = 0): string {
   const given = present(node)
   if (given === undefined) return String(otherwise)
-  const index = Number(json.text.slice(given.start, given.end))
-  if (given.type !== 'number' || !Number.isSafeInteger(index) || index < 0)
-    throw new UnreadableForm('an index is not a whole number')
-  return String(index)
+  if (given.type !== 'number' && given.type !== 'string')
+    throw new UnreadableForm('an index is neither a number nor a string')
+  const index = given.type === 'string' ? given.value : json.text.slice(given.start, given.end)
+  if (!INDEX.test(index)) throw new UnreadableForm('an index could be a text')
+  return indexWord(index)
 }
+
+const INDEX = /^[\w.:+-]{0,64}$/
+
+/** Returns the word for a choice. Where the client asked for one, all are that: some servers count chunks instead. */
+export const choiceOf = (json: Source, node: JsonNode | undefined, otherwise: number): string =>
+  json.isOneChoice ? '0' : indexOf(json, node, otherwise)

@@ -10,8 +10,10 @@ import { textFileIn } from './text-file.js'
 
 /** A text as the readers find it. */
 export interface FoundText extends Piece {
-  /** It repeats, as a whole, what its channel said. */
+  /** It repeats, as a whole, what its channel said, or is a text of its own. */
   readonly isRepeat?: boolean
+  /** See Repeat. */
+  readonly isGathered?: boolean
 }
 
 /** A body or an event that is being read. */
@@ -24,6 +26,8 @@ export interface Source {
   readonly inspects: Inspects
   /** Whether a model reads it, and with it the tokens and vectors that it holds. */
   readonly isRequest: boolean
+  /** Whether the client asked for one choice, so that all that an event calls choices is one text. */
+  readonly isOneChoice: boolean
 }
 
 /** Whether a webhook asks for definitions of tools (inspectTools) and for text files (inspectFiles). */
@@ -39,8 +43,12 @@ export const INSPECTS_NEITHER: Inspects = { tools: false, files: false }
 const MOST_VALUES = 30_000
 
 /** Returns a body or an event to read. */
-export const sourceOf = (text: string, inspects = INSPECTS_NEITHER, isRequest = false): Source => ({
-  ...{ text, inspects, isRequest },
+export const sourceOf = (
+  text: string,
+  inspects = INSPECTS_NEITHER,
+  { isRequest = false, isOneChoice = false } = {},
+): Source => ({
+  ...{ text, inspects, isRequest, isOneChoice },
   left: MOST_VALUES,
   pace: new Pace(),
 })

@@ -29,21 +29,30 @@ export interface Piece {
   readonly echoes?: readonly Span[]
   /** The text is empty, but its echoes contain what its channel says next. It waits for that. */
   readonly isAhead?: boolean
+  /** It belongs to a text that another event has begun. */
+  readonly continues?: boolean
 }
 
 /** Whether no later event continues the text. */
 export const isWhole = ({ kind, form }: Pick<Piece, 'kind' | 'form'>): boolean =>
   form === 'json' || kind === 'file' || kind === 'definition'
 
-/** A place that repeats, as a whole, what the pieces of a channel said. It must say what they became. */
-export interface Repeat extends Omit<Piece, 'text'> {
-  /** If it differs from what the channel said, it is inspected as a text of its own. */
-  readonly text: string
+/**
+ * A place that says, as a whole, what the pieces of a channel said, and then must say what they became; or a text of
+ * its own, which may continue what events before it said at the same place.
+ */
+export interface Repeat extends Piece {
+  /** Index of a piece of the same event that says the same. */
+  readonly ofPiece?: number
+  /** Many texts, shown as their JSON: nobody could tell how those of two events continue one another. */
+  readonly isGathered?: boolean
 }
 
 /** The content of one event. */
 export interface StreamEvent {
   readonly api: LlmApi
+  /** What the event's data calls its type; absent: nothing. */
+  readonly type?: string | undefined
   /** The event's data, without the tree, as it may be held for long. */
   readonly json: Pick<JsonText, 'text'>
   /** In the order of their places. */

@@ -2,6 +2,7 @@
 
 import type { Piece } from '../text/stream-event.js'
 import type { Sliced } from './align.js'
+import { createContinuedText } from './continued-text.js'
 import type { HeldText, Release, TextEdit, WindowAnswer } from './held-text.js'
 import { createWholeText } from './whole-text.js'
 import { createWindowedText } from './windowed-text.js'
@@ -13,8 +14,9 @@ export type Speaker = Pick<Piece, 'kind' | 'role' | 'form' | 'isJson'>
 export interface HeldChannel {
   readonly speaker: Speaker
   /** The text to be shown; its push, end and answered are called only by the channel. */
-  readonly text: Pick<HeldText, 'length' | 'unseen' | 'due' | 'take' | 'isStuck'>
-  push(text: string): void
+  readonly text: Pick<HeldText, 'length' | 'unseen' | 'due' | 'take' | 'others' | 'isStuck'>
+  /** type: that of the event. */
+  push(text: string, type?: string): void
   end(): void
   /** Applies the webhooks' answer about the text that was taken. */
   answered(answer: WindowAnswer): Sliced<void>
@@ -36,15 +38,31 @@ export interface HeldChannel {
 export interface ChannelForm {
   /** Maximum length of a match, in characters. */
   readonly holdBack: number
-  /** Whether it is shown once, when it is complete, rather than in windows as it grows. */
-  readonly isWhole: boolean
+  /**
+   * windows: as it grows. whole: once, when it is complete. continued: each part, by itself and joined to what came
+   * before it.
+   */
+  readonly shown: 'windows' | 'whole' | 'continued'
   /** Counts more characters that are kept in case of repeats; false: too many. */
   readonly mayKeep: (length: number) => boolean
+  /** What was said before a text that is continued. */
+  readonly before?: string
 }
 
 /** Creates an empty channel. */
 export const createHeldChannel = (speaker: Speaker, form: ChannelForm): HeldChannel =>
   new Channel(speaker, form)
+
+function textOf(form: ChannelForm): HeldText {
+  switch (form.shown) {
+    case 'windows':
+      return createWindowedText(form.holdBack)
+    case 'whole':
+      return createWholeText()
+    case 'continued':
+      return createContinuedText(form, form.before)
+  }
+}
 
 /** A class, because every streamed reply makes some, and a getter in an object literal is slow to create. */
 class Channel implements HeldChannel {
@@ -59,11 +77,12 @@ class Channel implements HeldChannel {
     readonly speaker: Speaker,
     private readonly form: ChannelForm,
   ) {
-    this.text = form.isWhole ? createWholeText() : createWindowedText(form.holdBack)
+    this.text = textOf(form)
+    if (form.shown === 'continued') this.received = undefined
   }
 
-  push(more: string): void {
-    this.text.push(more)
+  push(more: string, type?: string): void {
+    this.add(this.text.push(more, type))
     this.received =
       this.received !== undefined && this.form.mayKeep(more.length)
         ? this.received + more

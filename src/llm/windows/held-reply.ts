@@ -37,7 +37,7 @@ export interface Watch {
 }
 
 /** What the places of an event say when it leaves: one text for each piece and repeat. */
-export interface LeavingEvent extends Pick<StreamEvent, 'pieces' | 'repeats' | 'ends'> {
+export interface LeavingEvent extends Omit<StreamEvent, 'json'> {
   readonly pieceTexts: readonly string[]
   readonly repeatTexts: readonly string[]
 }
@@ -88,13 +88,16 @@ class HeldFrames implements HeldReply {
     const pieces: Item['pieces'][number][] = []
     // Most events have none, and thousands of events may be held.
     const repeats: Item['repeats'][number][] = event?.repeats.length ? [] : NO_REPEATS
-    for (const piece of event?.pieces ?? []) {
-      if (pace.isDue()) yield
-      pieces.push(this.texts.piece(piece))
-    }
+    if (event !== undefined)
+      for (const piece of event.pieces) {
+        if (pace.isDue()) yield
+        pieces.push(this.texts.piece(piece, event.api))
+      }
     for (const repeat of event?.repeats ?? []) {
       if (pace.isDue(unitsOf(repeat.text.length))) yield
-      repeats.push(this.texts.repeat(repeat))
+      const { ofPiece } = repeat
+      const same = ofPiece === undefined ? undefined : pieces[ofPiece]
+      repeats.push(same ?? this.texts.repeat(repeat, event?.type))
     }
     const ends = event?.ends ?? (frame.data === undefined ? [] : ALL)
     if (event !== undefined && event.ends.length > 0) yield* this.endTexts(event, pace)
@@ -181,8 +184,7 @@ class HeldFrames implements HeldReply {
     const live = this.texts.live()
     if (this.held > this.form.maxSize) return 'it says more at once than the guardrail may hold'
     if (live.length > MOST_CHANNELS) return 'it has too many texts at once'
-    if (live.some(({ text }) => text.isStuck)) return 'a text changes so much that it cannot be cut'
-    return undefined
+    return this.texts.problem()
   }
 
   private *mayLeave(item: Item, pace: Pace): Work<boolean> {
@@ -200,7 +202,15 @@ class HeldFrames implements HeldReply {
       return frame.raw
     }
     const pieceTexts = yield* textsOf(pieces, pace)
-    const repeatTexts = yield* textsOf(repeats, pace)
+    const others = yield* textsOf(
+      repeats.map((repeat) =>
+        repeat !== undefined && pieces.includes(repeat) ? undefined : repeat,
+      ),
+      pace,
+    )
+    const repeatTexts = event.repeats.map(
+      ({ ofPiece = -1 }, index) => others[index] ?? pieceTexts[ofPiece],
+    )
     if (this.watch !== undefined) {
       const left = {
         ...event,
@@ -224,7 +234,13 @@ class HeldFrames implements HeldReply {
 /** Shared by all events without repeats; never modified. */
 const NO_REPEATS: Item['repeats'][number][] = []
 
-const SAYS_NOTHING = { pieces: [], repeats: [], pieceTexts: [], repeatTexts: [] } as const
+const NOTHING_SAID: readonly never[] = []
+/** What an event without texts says. */
+const SAYS_NOTHING: Omit<LeavingEvent, 'ends'> = {
+  api: 'openai-chat',
+  ...{ pieces: NOTHING_SAID, repeats: NOTHING_SAID },
+  ...{ pieceTexts: NOTHING_SAID, repeatTexts: NOTHING_SAID },
+}
 
 function* sendAll(text: string, send: (text: string) => void, pace: Pace): Work<void> {
   if (text === '') return
@@ -258,6 +274,7 @@ const isFree = ({ pieces, repeats }: Item): boolean =>
 
 function isFreePiece(wait: PlacedPiece | undefined): boolean {
   if (wait === undefined) return true
-  const { piece, channel, start } = wait
+  const { piece, channel, start, joined } = wait
+  if (joined?.isDone() === false) return false
   return channel.isFree(start + piece.text.length + (piece.isAhead ? 1 : 0)) || channel.isDone()
 }

@@ -27,6 +27,8 @@ export interface WindowAnswer {
   readonly content: string
   /** Characters at the end that the webhooks still need; absent: one less than the hold-back. */
   readonly needed?: number | undefined
+  /** What the other texts of the question have become; absent: no change. */
+  readonly others?: readonly string[]
 }
 
 /**
@@ -42,12 +44,15 @@ export interface HeldText {
   readonly length: number
   /** Number of characters that no webhook has been asked about. */
   readonly unseen: number
-  push(text: string): void
+  /** type: that of the event. Returns a release if the text has been seen already. */
+  push(text: string, type?: string): Release | undefined
   /** Called when nothing more comes. Returns a release if everything has been seen already. */
   end(): Release | undefined
   due(): Due
   /** Returns what a webhook is shown now; undefined: nothing is unseen, or a webhook is being asked. */
   take(): string | undefined
+  /** What the same question shows besides what was taken. */
+  readonly others: readonly string[]
   /** Returns undefined if nothing may leave yet. */
   answered(answer: WindowAnswer): Sliced<Release | undefined>
   /** Whether so much is held that cannot be cut that nothing more can be shown. */

@@ -1,8 +1,11 @@
-// Keeps the texts of a streamed reply by channel, and adds what events say to the text that it belongs to.
+// Keeps the texts of a streamed reply by channel, and adds what events say to the text that it belongs to. Where nobody
+// knows what an event continues, it continues what came before it at the same place (decision 20h).
 
+import type { LlmApi } from '../text/api.js'
 import type { EntryKind } from '../text/conversation.js'
+import { placeOf } from '../text/channels.js'
 import { endedBy, type Piece, type Repeat, type StreamEvent } from '../text/stream-event.js'
-import { createHeldChannel, type HeldChannel } from './held-channel.js'
+import { type ChannelForm, createHeldChannel, type HeldChannel } from './held-channel.js'
 
 /** How the texts of a reply are shown and held. */
 export interface ReplyForm {
@@ -20,6 +23,8 @@ export interface PlacedPiece {
   readonly channel: HeldChannel
   /** Offset of the place in the text. */
   readonly start: number
+  /** The beginning of a text, shown with what another text of its place has said before it. */
+  readonly joined?: HeldChannel
 }
 
 /** Maximum number of channels that are open at once. */
@@ -27,36 +32,55 @@ export const MOST_CHANNELS = 1024
 
 const NONE: ReadonlySet<string> = new Set()
 
+/** What the texts of one place have said, whatever the indexes in their channels are. */
+interface Place {
+  /** The end of it, in the order of arrival. */
+  readonly said: string
+  /** The text that was continued last. */
+  readonly last: HeldChannel
+}
+
+/** APIs whose channels begin with the index of a choice. */
+const OF_CHOICES: ReadonlySet<LlmApi> = new Set(['openai-chat', 'openai-completions', 'gemini'])
+
 /** The texts of a reply by channel. */
 export class ReplyChannels {
   private readonly named = new Map<string, HeldChannel>()
-  /** Repeats that are texts of their own, and texts whose name now belongs to another. */
+  /** Repeats that are texts of their own, texts whose name now belongs to another, and beginnings that are joined. */
   private readonly nameless = new Set<HeldChannel>()
+  /** Texts of which nobody knows whether they continue, by place, kind and role. */
+  private readonly continued = new Map<string, HeldChannel>()
+  private readonly places = new Map<string, Place>()
   private kept = 0
+  private trouble: string | undefined
 
   constructor(private readonly form: ReplyForm) {}
 
-  /** undefined: it is not shown. text: what it says now. */
-  piece(piece: Piece, text = piece.text): PlacedPiece | undefined {
+  /** undefined: it is not shown. api: that of the event. text: what it says now. */
+  piece(piece: Piece, api: LlmApi, text = piece.text): PlacedPiece | undefined {
     if (!this.isShown(piece)) return undefined
-    let channel = this.named.get(piece.channel)
-    if (channel === undefined || channel.isEnded) {
-      // A text that has ended may still have something to show.
-      if (channel?.isDone() === false) this.nameless.add(channel)
-      const isAtOnce = piece.kind !== 'text' || piece.isJson === true || piece.form === 'json'
-      channel = this.open(piece, isAtOnce)
-      this.named.set(piece.channel, channel)
-    }
+    const place = placeOf(piece.channel)
+    const before = this.places.get(place)
+    const channel = this.channelOf(piece, before)
     const { length: start } = channel.text
+    const said = ((before?.said ?? '') + text).slice(-this.form.holdBack)
+    if (place !== piece.channel) this.places.set(place, { said, last: channel })
     channel.push(text)
-    return { piece, channel, start }
+    const placed = { piece, channel, start }
+    return start === 0 && text !== '' && isJoinedTo(before, piece, api, channel)
+      ? { ...placed, joined: this.joined(piece, before, text) }
+      : placed
   }
 
-  repeat(repeat: Repeat, text = repeat.text): PlacedPiece | undefined {
+  /** type: that of the event. */
+  repeat(repeat: Repeat, type: string | undefined, text = repeat.text): PlacedPiece | undefined {
     if (!this.isShown(repeat)) return undefined
     const known = this.named.get(repeat.channel)
     if (known?.received === text) return { piece: repeat, channel: known, start: 0 }
-    const channel = this.open(repeat, true)
+    if (isContinued(repeat)) return this.continue(repeat, type, text)
+    if (repeat.isGathered === true && known !== undefined)
+      this.trouble ??= 'a member with many texts says others than before'
+    const channel = this.open(repeat, 'whole')
     channel.push(text)
     channel.end()
     if (known === undefined) this.named.set(repeat.channel, channel)
@@ -69,6 +93,7 @@ export class ReplyChannels {
     if (ends.length === 0) return
     const isEnded = endedBy(ends)
     for (const [name, channel] of this.named) if (isEnded(name) && !but.has(name)) channel.end()
+    if (ends.includes('')) for (const channel of this.continued.values()) channel.end()
   }
 
   /** Number of channels that have a name, done or not. */
@@ -78,7 +103,22 @@ export class ReplyChannels {
 
   /** Channels that may have something to show. */
   live(): readonly HeldChannel[] {
-    return [...this.named.values(), ...this.nameless].filter((channel) => !channel.isDone())
+    return [...this.named.values(), ...this.nameless, ...this.continued.values()].filter(
+      (channel) => !channel.isDone(),
+    )
+  }
+
+  /** Reason that the reply cannot continue: a sentence without any text of it. */
+  problem(): string | undefined {
+    if (this.continued.size > MOST_CHANNELS || this.places.size > MOST_CHANNELS)
+      return 'it has texts at too many places'
+    const stuck = (texts: Iterable<HeldChannel>): boolean =>
+      [...texts].some(({ text }) => text.isStuck)
+    if (stuck(this.continued.values()) || stuck(this.nameless))
+      return 'a text that is to be changed began in an event that has been sent'
+    return stuck(this.named.values())
+      ? 'a text changes so much that it cannot be cut'
+      : this.trouble
   }
 
   forgetDone(): void {
@@ -91,12 +131,69 @@ export class ReplyChannels {
     return this.form.shows.has(kind)
   }
 
-  private open(speaker: Piece | Repeat, isWhole: boolean): HeldChannel {
+  /** before: what its place has said. */
+  private channelOf(piece: Piece, before: Place | undefined): HeldChannel {
+    const named = this.named.get(piece.channel)
+    if (named?.isEnded === false) return named
+    // No event has begun it: it continues what was said last.
+    const isBegun = piece.continues !== true || named !== undefined
+    if (!isBegun && before?.last.isEnded === false) return before.last
+    // A text that has ended may still have something to show.
+    if (named?.isDone() === false) this.nameless.add(named)
+    const isAtOnce = piece.kind !== 'text' || piece.isJson === true || piece.form === 'json'
+    const channel = this.open(piece, isAtOnce ? 'whole' : 'windows')
+    this.named.set(piece.channel, channel)
+    return channel
+  }
+
+  /** Returns the beginning of a text joined to what was said before it. */
+  private joined(piece: Piece, { said }: Place, text: string): HeldChannel {
+    const joined = this.open(piece, 'continued', said)
+    joined.push(text)
+    joined.end()
+    this.nameless.add(joined)
+    return joined
+  }
+
+  private continue(repeat: Repeat, type: string | undefined, text: string): PlacedPiece {
+    const { kind, role, channel: name } = repeat
+    const key = `${kind} ${role} ${placeOf(name)}`
+    let channel = this.continued.get(key)
+    if (channel === undefined) {
+      channel = this.open(repeat, 'continued')
+      this.continued.set(key, channel)
+    }
+    const { length: start } = channel.text
+    channel.push(text, type)
+    return { piece: repeat, channel, start }
+  }
+
+  private open(speaker: Piece | Repeat, shown: ChannelForm['shown'], before = ''): HeldChannel {
     const { holdBack, maxSize } = this.form
     const mayKeep = (length: number): boolean => {
       this.kept += length
       return this.kept <= maxSize
     }
-    return createHeldChannel(speaker, { holdBack, isWhole, mayKeep })
+    return createHeldChannel(speaker, { holdBack, shown, mayKeep, before })
   }
+}
+
+/** JSON is shown as a whole: what is said in it begins and ends there. */
+const isContinued = ({ kind, form, isJson }: Repeat): boolean =>
+  form === 'string' && isJson !== true && (kind === 'text' || kind === 'tool-call')
+
+/**
+ * Whether the beginning of a text is shown with what another of its place has said: its index may be that of another
+ * text, or count events. Not if the other has ended; but choices do not end for certain, as some servers give each chunk
+ * a finish reason.
+ */
+function isJoinedTo(
+  before: Place | undefined,
+  { kind, form, continues }: Piece,
+  api: LlmApi,
+  channel: HeldChannel,
+): before is Place {
+  if (before === undefined || before.last === channel || before.said === '') return false
+  if (kind !== 'text' || form !== 'string') return false
+  return !before.last.isEnded || continues === true || OF_CHOICES.has(api)
 }

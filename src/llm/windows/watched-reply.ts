@@ -14,15 +14,18 @@ export class WatchedReply implements Watch {
     this.texts = new ReplyChannels(form)
   }
 
-  *left({ pieces, repeats, ends, pieceTexts, repeatTexts }: LeavingEvent, pace: Pace): Work<void> {
+  *left(
+    { api, type, pieces, repeats, ends, pieceTexts, repeatTexts }: LeavingEvent,
+    pace: Pace,
+  ): Work<void> {
     const { texts } = this
     for (const [index, piece] of pieces.entries()) {
       if (pace.isDue()) yield
-      texts.piece(piece, pieceTexts[index])
+      texts.piece(piece, api, pieceTexts[index])
     }
     for (const [index, repeat] of repeats.entries()) {
       if (pace.isDue()) yield
-      texts.repeat(repeat, repeatTexts[index])
+      if (repeat.ofPiece === undefined) texts.repeat(repeat, type, repeatTexts[index])
     }
     this.texts.end(ends)
     this.texts.forgetDone()

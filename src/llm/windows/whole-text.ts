@@ -8,6 +8,7 @@ export const createWholeText = (): HeldText => new WholeText()
 
 class WholeText implements HeldText {
   readonly isStuck = false
+  readonly others = []
   private text = ''
   private state: 'comes' | 'ended' | 'asked' = 'comes'
 
@@ -19,7 +20,7 @@ class WholeText implements HeldText {
     return this.state === 'asked' ? 0 : this.text.length
   }
 
-  push(more: string): void {
+  push(more: string): undefined {
     this.text += more
   }
 

@@ -35,6 +35,7 @@ const MUCH_HELD = 4096
 export const createWindowedText = (holdBack: number): HeldText => new WindowedText(holdBack)
 
 class WindowedText implements HeldText {
+  readonly others = []
   /** The text from base on: what the next window begins with, and what is unseen. */
   private text = ''
   private base = 0
@@ -76,7 +77,7 @@ class WindowedText implements HeldText {
     return this.asked === undefined && !this.isRepeat && this.isFull() && !this.mayProbe()
   }
 
-  push(more: string): void {
+  push(more: string): undefined {
     this.text += more
     if (more !== '') this.pieces.push(this.length)
   }

@@ -31,6 +31,7 @@ async function look(reply: unknown, leaves: boolean): Promise<Looked> {
   const stream = { send: () => void (sent += 1), signal: ending }
   const request = {
     attributes: () => ({ request: { headers: new Map(), pathAndQuery: PATH } as never }),
+    isOneChoice: () => false,
     hadBody: () => true,
     wasSeen: () => true,
   }

@@ -65,6 +65,7 @@ async function sendAll(stream: string, { isArray, isCompressed, cuts }: Sending)
         guardEntry('k', { response: [webhook(1, { minIntervalMs: 0, inspectToolCalls: true })] }),
       ),
       attributes: {},
+      isOneChoice: false,
       decoder: isCompressed ? gzipDecoder({ maxBytes: 4 * MB }) : identity,
       reader: framing.reader,
       signal: new AbortController().signal,

@@ -53,6 +53,7 @@ async function speak({ rate, webhookMs, holdBack }: Speech): Promise<EventTexts>
     {
       guard: compileGuard(guardEntry('k', { response: [hook] })),
       attributes: {},
+      isOneChoice: false,
       decoder: identity,
       reader: createSseReader(1024 * 1024),
       signal: leaving.signal,

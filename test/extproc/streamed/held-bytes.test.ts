@@ -63,6 +63,7 @@ const open = ({ framing = eventStream(MB), decoder = identity, hook = {} }: Open
     {
       guard: compileGuard(guardEntry('k', { response: [webhook(1, hook)] })),
       attributes: {},
+      isOneChoice: false,
       decoder,
       reader: framing.reader,
       signal: leaving.signal,

@@ -74,6 +74,7 @@ const open = ({
         guardEntry('k', { response: [webhook(1, { minIntervalMs: 0, ...hook })] }),
       ),
       attributes: {},
+      isOneChoice: false,
       decoder,
       reader: framing.reader,
       signal: leaving.signal,

@@ -79,6 +79,7 @@ function openGuard(decoder: Decoder, response: readonly Webhook[]): StreamedRepl
     {
       guard: compileGuard(guardEntry('k', { response })),
       attributes: {},
+      isOneChoice: false,
       decoder,
       reader: createSseReader(1024 * 1024),
       signal: leaving.signal,

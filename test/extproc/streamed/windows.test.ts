@@ -42,7 +42,7 @@ afterEach(() => realClock())
 const channel: HeldChannel = {
   speaker: { kind: 'text', role: 'assistant', form: 'string' },
   text: {
-    ...{ length: 6, unseen: 6, isStuck: false },
+    ...{ length: 6, unseen: 6, isStuck: false, others: [] },
     due: () => due(),
     take: () => take(),
   },

@@ -33,7 +33,7 @@ interface Left {
 const channelOf = (holdBack: number): HeldChannel =>
   createHeldChannel(
     { kind: 'text', role: 'assistant', form: 'string' },
-    { holdBack, isWhole: false, mayKeep: () => false },
+    { holdBack, shown: 'windows', mayKeep: () => false },
   )
 
 /** Runs all slices. */

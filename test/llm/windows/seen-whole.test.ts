@@ -36,7 +36,7 @@ class Shown {
     this.#webhook = webhook
     this.#channel = createHeldChannel(
       { kind: 'text', role: 'assistant', form: 'string' },
-      { holdBack, isWhole: false, mayKeep: () => false },
+      { holdBack, shown: 'windows', mayKeep: () => false },
     )
   }
 

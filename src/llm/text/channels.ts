@@ -1,0 +1,21 @@
+// Channels of events: words that say where a text belongs, e.g. "0 tool_calls 1". Some are numbers of choices, items and
+// blocks, or indexes in lists; the others are names of members.
+
+/** Marks the word of an index that is no number. */
+const ODD = '~'
+
+const INDEX = /^(?:\d+$|~)/
+
+/** Returns the word of an index: one of digits is itself. */
+export const indexWord = (index: string): string =>
+  /^\d{1,15}$/.test(index) ? String(Number(index)) : ODD + index
+
+/** Whether a word is an index. */
+export const isIndex = (word: string): boolean => INDEX.test(word)
+
+/** Returns the place of a channel: all that its words say, whatever the indexes are. */
+export const placeOf = (channel: string): string =>
+  channel
+    .split(' ')
+    .map((word) => (isIndex(word) ? '#' : word))
+    .join(' ')
