@@ -26,7 +26,7 @@ export interface ContinuedForm {
   readonly mayKeep: (length: number) => boolean
 }
 
-/** Creates an empty text. before: what was said before it, which has been shown. */
+/** Creates an empty text. before: what was said before it, as it came. */
 export const createContinuedText = (form: ContinuedForm, before = ''): HeldText =>
   new ContinuedText(form, before)
 
@@ -47,10 +47,9 @@ interface Said extends Pick<Part, 'text' | 'type'> {
 
 /** What came before some parts, with those. */
 interface Joined {
-  readonly text: string
-  /** Length of what came before. */
-  readonly before: number
+  readonly before: string
   readonly parts: readonly Part[]
+  readonly text: string
 }
 
 class ContinuedText implements HeldText {
@@ -59,7 +58,7 @@ class ContinuedText implements HeldText {
   others: readonly string[] = []
   private readonly waiting: Part[] = []
   private asked: readonly Part[] = []
-  /** The texts of the parts that are being shown, without repetitions. */
+  /** What is being shown by itself, without repetitions. */
   private own: readonly string[] = []
   private joined: readonly Joined[] = []
   private isEnded = false
@@ -67,6 +66,8 @@ class ContinuedText implements HeldText {
   /** The end of what has left, as it left: of all parts, and by the type of their events. */
   private before: string
   private readonly beforeOfType = new Map<string, string>()
+  /** What came before as it came: what has become of it is asked about too. */
+  private unanswered: readonly string[]
   private last: Said | undefined
   /** Number of characters, at the end of what has left, of unchanged parts equal to the last one. */
   private run = 0
@@ -79,6 +80,7 @@ class ContinuedText implements HeldText {
     before: string,
   ) {
     this.before = before
+    this.unanswered = before === '' ? [] : [before]
   }
 
   get unseen(): number {
@@ -113,7 +115,7 @@ class ContinuedText implements HeldText {
     if (this.due() === 'no') return undefined
     this.hasAsked = true
     this.asked = this.waiting.splice(0)
-    this.own = [...new Set(this.asked.map(({ text }) => text))]
+    this.own = [...new Set(this.asked.map(({ text }) => text)), ...this.unanswered]
     const types = new Set(this.asked.map(({ type }) => type))
     this.joined = [
       ...joinedTo(this.before, this.asked),
@@ -127,13 +129,18 @@ class ContinuedText implements HeldText {
   *answered({ content, others = this.others }: WindowAnswer): Sliced<Release | undefined> {
     const { asked, own, joined } = this
     const answers = [content, ...others]
+    const became = new Map(own.map((text, index) => [text, answers[index] ?? text]))
     const changes = new Map<string, readonly TextEdit[]>()
-    for (const [index, text] of own.entries())
-      changes.set(text, yield* editsTo(text, answers[index] ?? text))
+    for (const [text, now] of became) changes.set(text, yield* editsTo(text, now))
     const edits = new Map(asked.map((part) => [part, [...(changes.get(part.text) ?? [])]]))
     for (const [index, one] of joined.entries()) {
       const changed = answers[own.length + index] ?? one.text
-      if (changed === one.text) continue
+      const apart = [one.before, ...one.parts.map(({ text }) => text)]
+      if (
+        changed === one.text ||
+        changed === apart.map((text) => became.get(text) ?? text).join('')
+      )
+        continue
       for (const change of yield* alignBetween([], { original: one.text, changed }))
         if (!isWritten(change, changed, one, edits)) {
           this.isStuck = true
@@ -176,6 +183,7 @@ class ContinuedText implements HeldText {
     this.asked = []
     this.joined = []
     this.others = []
+    this.unanswered = []
     return { upTo, edits: all }
   }
 
@@ -218,11 +226,7 @@ function joinedTo(before: string, parts: readonly Part[]): readonly Joined[] {
   }
   return all
     .filter((one) => one.parts.length > (one.before === '' ? 1 : 0))
-    .map((one) => ({
-      text: one.before + one.parts.map(({ text }) => text).join(''),
-      before: one.before.length,
-      parts: one.parts,
-    }))
+    .map((one) => ({ ...one, text: one.before + one.parts.map(({ text }) => text).join('') }))
 }
 
 function* editsTo(original: string, changed: string): Sliced<readonly TextEdit[]> {
@@ -252,9 +256,9 @@ function isWritten(
   edits: ReadonlyMap<Part, TextEdit[]>,
 ): boolean {
   const isInsertion = start === end
-  if (end < before || (end === before && !isInsertion)) return true
-  if (start < before) return false
-  let at = before
+  if (end < before.length || (end === before.length && !isInsertion)) return true
+  if (start < before.length) return false
+  let at = before.length
   let text = changed.slice(from, to)
   for (const part of parts) {
     const [first, last] = [at, at + part.text.length]
@@ -264,17 +268,22 @@ function isWritten(
       : start < last && end > first
     if (!isHere) continue
     const range = { start: Math.max(start, first) - first, end: Math.min(end, last) - first }
-    if (!isAdded(inside({ ...range, text }, part.text), edits.get(part) ?? [])) return false
+    const isWithin = start >= first && end <= last
+    const own = edits.get(part) ?? []
+    if (!isAdded(inside({ ...range, text }, part.text), own, isWithin)) return false
     // The first part gets what the change says, the others lose their share of it.
     text = ''
   }
   return true
 }
 
-/** edits: of the part, in order; likewise afterwards. The larger of two changes of one place counts. */
-function isAdded(edit: TextEdit, edits: TextEdit[]): boolean {
+/**
+ * edits: of the part, in order; likewise afterwards. The larger of two changes of one place counts. isWithin: the whole
+ * change is in this part.
+ */
+function isAdded(edit: TextEdit, edits: TextEdit[], isWithin: boolean): boolean {
   const near = edits.filter((one) => touches(one, edit))
-  if (near.some((one) => one.start <= edit.start && one.end >= edit.end)) return true
+  if (isWithin && near.some((one) => one.start <= edit.start && one.end >= edit.end)) return true
   if (near.some((one) => one.start < edit.start || one.end > edit.end)) return false
   const others = edits.filter((one) => !near.includes(one))
   edits.splice(0, edits.length, ...others, edit)

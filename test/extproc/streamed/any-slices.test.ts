@@ -111,7 +111,8 @@ function atOnceOf(stream: string, isArray: boolean): string {
   while (!held.isEmpty()) {
     for (const channel of held.channels()) {
       const window = channel.text.take()
-      if (window !== undefined) atOnce(channel.answered({ content: mask(window) }))
+      const others = channel.text.others.map(mask)
+      if (window !== undefined) atOnce(channel.answered({ content: mask(window), others }))
     }
     atOnce(held.leave((text) => (left += text)))
   }

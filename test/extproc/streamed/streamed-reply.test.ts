@@ -133,7 +133,13 @@ test('a text of which nothing is left as it was ends the stream at the bound', a
 test('one window of a text at a time, those of other texts beside it', async () => {
   const reply = open('FailClosed')
   await reply.push(Buffer.concat([longText(), longText(1), longText()]))
-  expect(asked).toHaveLength(2)
+  const shown = asked.map(({ text, others }) => [text.slice(0, 10), others.length])
+  expect(shown).toEqual([
+    ['word word ', 0],
+    ['word word ', 0],
+    // The beginning of the second text, by itself and behind the first.
+    ['word ', 1],
+  ])
   leaving.abort()
 })
 
@@ -191,7 +197,7 @@ test('a stream that is left gives up the calls under way, and waits for nothing'
   await settled()
   leaving.abort()
   await end
-  expect(asked.map(({ signal }) => signal.aborted)).toEqual([true, true])
+  expect(asked.map(({ signal }) => signal.aborted)).toEqual([true, true, true])
   expect([told(), refused]).toEqual(['', []])
 })
 
@@ -230,11 +236,11 @@ test('reading pauses while much is unseen, until a webhook has answered', async 
 
 test('an event that cannot be read: the end, or the rest as it is where all webhooks fail open', async () => {
   const closed = open('FailOpen', 'FailClosed')
-  await closed.push(Buffer.from('data: {"message":"x"}\n\n'))
+  await closed.push(Buffer.from('data: {"choices":"x"}\n\n'))
   await closed.end()
   expect([sent, refused]).toEqual(['', ['guardrail_unreadable']])
   refused.length = 0
-  const unread = 'data: {"message":"x"}\n\ndata: y\n\n'
+  const unread = 'data: {"choices":"x"}\n\ndata: y\n\n'
   const reply = open('FailOpen')
   await reply.push(Buffer.concat([says('hi'), Buffer.from(unread)]))
   expect(sent).toBe('')

@@ -20,6 +20,8 @@ type Answer = Awaited<ReturnType<WebhookPools['call']>>
 
 export interface Asked {
   readonly text: string
+  /** What was shown with it. */
+  readonly others: readonly string[]
   readonly signal: Call['signal']
   answer(value: unknown): void
   fail(): void
@@ -41,8 +43,10 @@ const pools: WebhookPools = {
         }
       ).body
       signal.addEventListener('abort', () => resolve(err({ type: 'aborted' })))
+      const [text = '', ...others] = choices.map(({ message }) => message.content)
       asked.push({
-        text: choices[0]?.message.content ?? '',
+        text,
+        others,
         signal,
         answer: (value) =>
           resolve(

@@ -42,7 +42,7 @@ describe('the texts of a chunk', () => {
         { executableCode: { language: 'PYTHON', code: 'print(1)' } },
         { codeExecutionResult: { outcome: 'OUTCOME_OK', output: '1' } },
       ],
-      ['0 executableCode 0 code: print(1)', '0 codeExecutionResult 1 output: 1'],
+      ['0 executableCode 0 code = print(1)', '0 codeExecutionResult 1 output = 1'],
     ],
     [
       'tools that the server runs',
@@ -149,12 +149,12 @@ describe('changes', () => {
 })
 
 test.each([
-  [{ ofTomorrow: { said: 'A fox' } }, '0 part ofTomorrow said'],
-  [{ function_call: { name: 'A fox' } }, '0 function_call 0 name'],
-  [{ Text: 'A fox' }, '0 part Text'],
-  [{ text: ['A fox'] }, '0 text 0 0'],
+  [{ ofTomorrow: { said: 'A fox' } }, '0 part ofTomorrow said:'],
+  [{ function_call: { name: 'A fox' } }, '0 function_call 0 name ='],
+  [{ Text: 'A fox' }, '0 part Text:'],
+  [{ text: ['A fox'] }, '0 text 0 0 ='],
 ])('%j is not known, and read', (part, channel) => {
-  expect(eventTexts(chunk([part]))).toEqual([`${channel}: A fox`])
+  expect(eventTexts(chunk([part]))).toEqual([`${channel} A fox`])
 })
 
 test.each([

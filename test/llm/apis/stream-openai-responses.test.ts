@@ -144,11 +144,11 @@ describe('parts and items', () => {
         output: 'found',
         error: null,
       },
-      ['1 output: found', '[tool-call] 1 arguments = {}'],
+      ['[tool-call] 1 arguments = {}', '1 output = found'],
     ],
     [
       { type: 'code_interpreter_call', code: '1', outputs: [{ type: 'logs', logs: 'one' }] },
-      ['1 outputs 0 logs: one', '1 code = 1'],
+      ['1 code = 1', '1 outputs 0 logs = one'],
     ],
     [
       { type: 'web_search_call', action: { type: 'search', query: 'foxes', queries: ['foxes'] } },
@@ -156,15 +156,15 @@ describe('parts and items', () => {
     ],
     [
       { type: 'file_search_call', queries: ['foxes'], results: [{ filename: 'f', text: 'A fox' }] },
-      ['1 queries 0: foxes', '1 results 0 filename: f', '1 results 0 text: A fox'],
+      ['1 queries 0 = foxes', '1 results 0 filename = f', '1 results 0 text = A fox'],
     ],
     [
       { type: 'image_generation_call', result: 'iVBORw0K', revised_prompt: 'A fox' },
-      ['1 revised_prompt: A fox'],
+      ['1 revised_prompt = A fox'],
     ],
     [
       { type: 'shell_call_output', output: [{ stdout: 'out', stderr: 'err' }] },
-      ['1 output 0 stdout: out', '1 output 0 stderr: err'],
+      ['1 output 0 stdout = out', '1 output 0 stderr = err'],
     ],
     [
       { type: 'apply_patch_call', operation: { type: 'update_file', path: 'a', diff: '+a' } },
@@ -232,8 +232,9 @@ describe('the response', () => {
     ])
   })
 
-  test('what has many texts beside its output is shown as JSON', () => {
-    const schema = { anyOf: Array.from({ length: 9 }, (_, at) => ({ title: `A fox ${at}` })) }
+  test('what has texts at many places beside its output is shown as JSON', () => {
+    const words = Array.from({ length: 9 }, (_, at) => [`x_${'abcdefghi'[at]}`, `A fox ${at}`])
+    const schema = { anyOf: [{ default: Object.fromEntries(words) as object }] }
     const more = { text: { format: { type: 'json_schema', schema } } }
     const data = { type: 'response.created', response: response('x', [], more) }
     expect(eventTexts(data)).toContain(`response text = ${JSON.stringify(more.text)}`)
@@ -253,7 +254,7 @@ test.each([
   ],
   [
     { ...place, type: 'response.output_item.done', item: { type: 'of_tomorrow', said: 'A fox' } },
-    '1 said:',
+    '1 said =',
   ],
   [
     { ...inPart, type: 'response.content_part.done', part: { type: 'of_tomorrow', said: 'A fox' } },
@@ -279,19 +280,15 @@ describe('other events', () => {
     expect(eventOf(data).api).toBe('openai-responses')
   })
 
-  test('what an annotation quotes is text, and whole', () => {
+  test('what an annotation quotes is text by itself', () => {
     const data = {
       ...inPart,
       type: 'response.output_text.annotation.added',
       annotation: { type: 'file_citation', filename: 'a.txt', quote: 'A fox' },
     }
     expect(eventTexts(data)).toEqual([
-      '1 content 0 annotation filename: a.txt',
-      '1 content 0 annotation quote: A fox',
-    ])
-    expect(endsIn(data)).toEqual([
-      '1 content 0 annotation filename',
-      '1 content 0 annotation quote',
+      '1 content 0 annotation filename = a.txt',
+      '1 content 0 annotation quote = A fox',
     ])
   })
 

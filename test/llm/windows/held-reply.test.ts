@@ -51,20 +51,21 @@ function leaves(stream: string, chunks: readonly number[], mask: Masked['mask'])
   })
   const reader = createSseReader(Number.MAX_SAFE_INTEGER)
   const bytes = Buffer.from(stream)
-  const open = new Map<HeldChannel, string>()
+  const open = new Map<HeldChannel, readonly [window: string, others: readonly string[]]>()
   let out = ''
   const ask = (isTime: boolean): void => {
     for (const channel of held.channels()) {
       const due = channel.text.due()
       const isDue = due === 'at-once' || (isTime && due !== 'no')
       const window = isDue && !open.has(channel) ? channel.text.take() : undefined
-      if (window !== undefined) open.set(channel, window)
+      if (window !== undefined) open.set(channel, [window, channel.text.others])
     }
   }
   const answer = (): void => {
-    for (const [channel, window] of [...open]) {
+    for (const [channel, shown] of [...open]) {
       open.delete(channel)
-      for (const slice of channel.answered({ content: applyMask(window, mask) }))
+      const [content, ...others] = [shown[0], ...shown[1]].map((text) => applyMask(text, mask))
+      for (const slice of channel.answered({ content: content ?? '', others }))
         expect(slice).toBeUndefined()
     }
     atOnce(held.leave((text) => (out += text)))
@@ -143,7 +144,7 @@ test('a repeated text is the changed one; a text that never appeared is a separa
   ])
 })
 
-test('a text that has ended is shown, though another has its name by then', () => {
+test("a text beside the model's is masked in each event that says another", () => {
   const event = (said: string): string =>
     sse({ candidates: [{ index: 0, content: { parts: [] }, words: said }] })
   const stream = event('a secret') + event('another secret')
