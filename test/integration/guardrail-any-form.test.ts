@@ -60,11 +60,13 @@ const CASES: Readonly<Record<string, Events>> = {
 
 /** Sends the events one by one, as a model does. */
 async function streamed(path: string, events: readonly object[]): Promise<string> {
-  stack.llm.answer(async (_request, response) => {
+  stack.llm.answer((_request, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
-    for (const event of events)
-      await new Promise((resolve) => response.write(`data: ${JSON.stringify(event)}\n\n`, resolve))
-    response.end()
+    const send = ([event, ...others]: readonly object[]): void => {
+      if (event === undefined) response.end()
+      else response.write(`data: ${JSON.stringify(event)}\n\n`, () => send(others))
+    }
+    send(events)
   })
   const { status, body } = await stack.post(path, chat('hi', { stream: true }))
   expect(status).toBe(200)

@@ -112,7 +112,7 @@ test.each([
 })
 
 test.each([
-  ['an item of an unknown form', `[${item('fine')},{"words":"a secret"}]`],
+  ['an item that cannot be read', `[${item('fine')},{"candidates":"a secret"}]`],
   ['no comma', `[${item('fine')} ${item('a secret')}]`],
   ['half an item', `[${item('fine')},{"candidates":[{"content":"a secret`],
   ['no object', '["a secret"]'],
@@ -122,8 +122,8 @@ test.each([
   expect(answer).not.toContain('secret')
 })
 
-test('an item of an unknown form passes with all that follows where all webhooks fail open', async () => {
-  const body = `[${item('fine')},{"words":"a secret"},${item('and more')}]`
+test('an item that cannot be read passes with all that follows where all webhooks fail open', async () => {
+  const body = `[${item('fine')},{"candidates":"a secret"},${item('and more')}]`
   expect(await whole(body, { path: '/open' })).toBe(body)
 })
 

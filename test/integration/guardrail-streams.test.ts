@@ -279,7 +279,7 @@ test('tool calls pass in their place; where they are inspected, as one whole', a
 
 test.each([
   ['no JSON', 'data: a secret\n\n'],
-  ['of an unknown form', 'data: {"message":"a secret"}\n\n'],
+  ['of two forms', 'data: {"choices":[],"candidates":[],"words":"a secret"}\n\n'],
   ['no event', 'a secret\n\n'],
   ['of half a character', Buffer.from([...Buffer.from('data: '), 0xf0, 0x9f, 10, 10])],
 ])('an event that is %s ends the stream', async (_name, bytes) => {

@@ -2,8 +2,8 @@
 
 import type { Attributes } from '../../cel/attributes.js'
 import type { Ending } from '../../ending.js'
-import { apiOfPath } from '../../llm/detect-api.js'
 import { asksForOneChoice } from '../../llm/choices.js'
+import { apiOfPath } from '../../llm/detect-api.js'
 import { readRequest } from '../../llm/read-body.js'
 import { inTurns } from '../../turns.js'
 import { encodeUtf8InTurns, joinInTurns } from '../../utf8.js'

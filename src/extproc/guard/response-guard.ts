@@ -61,11 +61,9 @@ export function createResponseGuard(
 
   const startStream = (form: StreamedForm, decoder: Decoder): void => {
     phase.become('done')
-    const attributes = request.attributes()
     const framing = FRAMINGS[form](deps.maxBodyBytes)
-    const isOneChoice = request.isOneChoice()
-    const context = { guard, attributes, framing, decoder, isOneChoice }
-    streamed = createStreamedPhase(context, stream, deps)
+    const asked = { attributes: request.attributes(), isOneChoice: request.isOneChoice() }
+    streamed = createStreamedPhase({ guard, ...asked, framing, decoder }, stream, deps)
     sendHeaders(stream.send, 'response', { set: asUtf8(headers), remove: STREAMED })
   }
   const follow = (plan: ReplyPlan, isWhole: boolean): void => {

@@ -3,8 +3,8 @@
 
 import { EventReader } from '../../llm/event-reader.js'
 import type { EventFrame, FrameSink, Reading } from '../../llm/framing/frame.js'
-import type { LlmApi } from '../../llm/text/api.js'
 import type { ReadAs } from '../../llm/stream-read.js'
+import type { LlmApi } from '../../llm/text/api.js'
 import type { StreamEvent } from '../../llm/text/stream-event.js'
 import type { Usage } from '../../llm/text/usage.js'
 import type { HeldReply } from '../../llm/windows/held-reply.js'

@@ -11,8 +11,8 @@ import {
 import type { Work } from '../../turns.js'
 import {
   beside,
-  goingOn,
   choiceOf,
+  goingOn,
   indexOf,
   isGiven,
   repeated,

@@ -97,7 +97,9 @@ class HeldFrames implements HeldReply {
       if (pace.isDue(unitsOf(repeat.text.length))) yield
       const { ofPiece } = repeat
       const same = ofPiece === undefined ? undefined : pieces[ofPiece]
-      repeats.push(same ?? this.texts.repeat(repeat, event?.type))
+      repeats.push(
+        same === undefined ? this.texts.repeat(repeat, event?.type) : this.texts.mirror(same),
+      )
     }
     const ends = event?.ends ?? (frame.data === undefined ? [] : ALL)
     if (event !== undefined && event.ends.length > 0) yield* this.endTexts(event, pace)
@@ -202,14 +204,13 @@ class HeldFrames implements HeldReply {
       return frame.raw
     }
     const pieceTexts = yield* textsOf(pieces, pace)
-    const others = yield* textsOf(
-      repeats.map((repeat) =>
-        repeat !== undefined && pieces.includes(repeat) ? undefined : repeat,
-      ),
+    const isOwn = (index: number): boolean => event.repeats[index]?.ofPiece === undefined
+    const own = yield* textsOf(
+      repeats.map((repeat, index) => (isOwn(index) ? repeat : undefined)),
       pace,
     )
-    const repeatTexts = event.repeats.map(
-      ({ ofPiece = -1 }, index) => others[index] ?? pieceTexts[ofPiece],
+    const repeatTexts = event.repeats.map(({ ofPiece }, index) =>
+      ofPiece === undefined ? own[index] : pieceTexts[ofPiece],
     )
     if (this.watch !== undefined) {
       const left = {

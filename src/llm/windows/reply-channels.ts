@@ -1,9 +1,10 @@
 // Keeps the texts of a streamed reply by channel, and adds what events say to the text that it belongs to. Where nobody
 // knows what an event continues, it continues what came before it at the same place (decision 20h).
 
+import { ownPart } from '../../own-text.js'
 import type { LlmApi } from '../text/api.js'
-import type { EntryKind } from '../text/conversation.js'
 import { placeOf } from '../text/channels.js'
+import type { EntryKind } from '../text/conversation.js'
 import { endedBy, type Piece, type Repeat, type StreamEvent } from '../text/stream-event.js'
 import { type ChannelForm, createHeldChannel, type HeldChannel } from './held-channel.js'
 
@@ -40,6 +41,16 @@ interface Place {
   readonly last: HeldChannel
 }
 
+/** What one place has said that repeats other texts, or may. */
+interface Repeated {
+  /** The end of it, as it came. */
+  said: string
+  /** What repeats no other text: nobody knows whether it continues. */
+  own?: HeldChannel
+  /** Whether something has been said since that repeats another text. */
+  isMirror: boolean
+}
+
 /** APIs whose channels begin with the index of a choice. */
 const OF_CHOICES: ReadonlySet<LlmApi> = new Set(['openai-chat', 'openai-completions', 'gemini'])
 
@@ -48,9 +59,11 @@ export class ReplyChannels {
   private readonly named = new Map<string, HeldChannel>()
   /** Repeats that are texts of their own, texts whose name now belongs to another, and beginnings that are joined. */
   private readonly nameless = new Set<HeldChannel>()
-  /** Texts of which nobody knows whether they continue, by place, kind and role. */
-  private readonly continued = new Map<string, HeldChannel>()
+  /** By place, kind and role. */
+  private readonly repeated = new Map<string, Repeated>()
   private readonly places = new Map<string, Place>()
+  /** Where the last piece was: nearly all pieces of a reply are of one channel. */
+  private lastPlace = { channel: '', place: '' }
   private kept = 0
   private trouble: string | undefined
 
@@ -59,16 +72,16 @@ export class ReplyChannels {
   /** undefined: it is not shown. api: that of the event. text: what it says now. */
   piece(piece: Piece, api: LlmApi, text = piece.text): PlacedPiece | undefined {
     if (!this.isShown(piece)) return undefined
-    const place = placeOf(piece.channel)
+    const place = this.placeOf(piece)
     const before = this.places.get(place)
     const channel = this.channelOf(piece, before)
     const { length: start } = channel.text
-    const said = ((before?.said ?? '') + text).slice(-this.form.holdBack)
-    if (place !== piece.channel) this.places.set(place, { said, last: channel })
+    if (place !== piece.channel)
+      this.places.set(place, { said: this.endOf(before?.said, text), last: channel })
     channel.push(text)
     const placed = { piece, channel, start }
     return start === 0 && text !== '' && isJoinedTo(before, piece, api, channel)
-      ? { ...placed, joined: this.joined(piece, before, text) }
+      ? { ...placed, joined: this.joined(piece, before.said, text) }
       : placed
   }
 
@@ -76,7 +89,7 @@ export class ReplyChannels {
   repeat(repeat: Repeat, type: string | undefined, text = repeat.text): PlacedPiece | undefined {
     if (!this.isShown(repeat)) return undefined
     const known = this.named.get(repeat.channel)
-    if (known?.received === text) return { piece: repeat, channel: known, start: 0 }
+    if (known?.received === text) return this.mirror({ piece: repeat, channel: known, start: 0 })
     if (isContinued(repeat)) return this.continue(repeat, type, text)
     if (repeat.isGathered === true && known !== undefined)
       this.trouble ??= 'a member with many texts says others than before'
@@ -88,12 +101,23 @@ export class ReplyChannels {
     return { piece: repeat, channel, start: 0 }
   }
 
+  /** same: what the repeat says is a part of that channel. */
+  mirror(same: PlacedPiece): PlacedPiece {
+    const { piece } = same
+    if (!isContinued(piece) || piece.text === '') return same
+    const place = this.repeatedAt(piece)
+    const before = place.said
+    this.say(place, piece.text)
+    place.isMirror = true
+    return place.own === undefined ? same : { ...same, joined: this.joined(piece, before) }
+  }
+
   /** Ends the channels that these ends name, except those in but. */
   end(ends: StreamEvent['ends'], but: ReadonlySet<string> = NONE): void {
     if (ends.length === 0) return
     const isEnded = endedBy(ends)
     for (const [name, channel] of this.named) if (isEnded(name) && !but.has(name)) channel.end()
-    if (ends.includes('')) for (const channel of this.continued.values()) channel.end()
+    if (ends.includes('')) for (const channel of this.own()) channel.end()
   }
 
   /** Number of channels that have a name, done or not. */
@@ -103,18 +127,18 @@ export class ReplyChannels {
 
   /** Channels that may have something to show. */
   live(): readonly HeldChannel[] {
-    return [...this.named.values(), ...this.nameless, ...this.continued.values()].filter(
+    return [...this.named.values(), ...this.nameless, ...this.own()].filter(
       (channel) => !channel.isDone(),
     )
   }
 
   /** Reason that the reply cannot continue: a sentence without any text of it. */
   problem(): string | undefined {
-    if (this.continued.size > MOST_CHANNELS || this.places.size > MOST_CHANNELS)
+    if (this.repeated.size > MOST_CHANNELS || this.places.size > MOST_CHANNELS)
       return 'it has texts at too many places'
     const stuck = (texts: Iterable<HeldChannel>): boolean =>
       [...texts].some(({ text }) => text.isStuck)
-    if (stuck(this.continued.values()) || stuck(this.nameless))
+    if (stuck(this.own()) || stuck(this.nameless))
       return 'a text that is to be changed began in an event that has been sent'
     return stuck(this.named.values())
       ? 'a text changes so much that it cannot be cut'
@@ -129,6 +153,11 @@ export class ReplyChannels {
 
   private isShown({ kind }: Piece | Repeat): boolean {
     return this.form.shows.has(kind)
+  }
+
+  private placeOf({ channel }: Piece): string {
+    if (this.lastPlace.channel !== channel) this.lastPlace = { channel, place: placeOf(channel) }
+    return this.lastPlace.place
   }
 
   /** before: what its place has said. */
@@ -146,9 +175,9 @@ export class ReplyChannels {
     return channel
   }
 
-  /** Returns the beginning of a text joined to what was said before it. */
-  private joined(piece: Piece, { said }: Place, text: string): HeldChannel {
-    const joined = this.open(piece, 'continued', said)
+  /** Returns a part of a text joined to what was said before it. */
+  private joined(piece: Piece, before: string, text = piece.text): HeldChannel {
+    const joined = this.open(piece, 'continued', before)
     joined.push(text)
     joined.end()
     this.nameless.add(joined)
@@ -156,16 +185,45 @@ export class ReplyChannels {
   }
 
   private continue(repeat: Repeat, type: string | undefined, text: string): PlacedPiece {
-    const { kind, role, channel: name } = repeat
-    const key = `${kind} ${role} ${placeOf(name)}`
-    let channel = this.continued.get(key)
-    if (channel === undefined) {
-      channel = this.open(repeat, 'continued')
-      this.continued.set(key, channel)
-    }
+    const place = this.repeatedAt(repeat)
+    const channel = this.ownOf(place, repeat)
     const { length: start } = channel.text
+    this.say(place, text)
     channel.push(text, type)
     return { piece: repeat, channel, start }
+  }
+
+  private ownOf(place: Repeated, repeat: Repeat): HeldChannel {
+    const { own, said, isMirror } = place
+    if (own !== undefined && !isMirror) return own
+    own?.end()
+    if (own?.isDone() === false) this.nameless.add(own)
+    place.own = this.open(repeat, 'continued', said)
+    place.isMirror = false
+    return place.own
+  }
+
+  private repeatedAt({ kind, role, channel }: Piece): Repeated {
+    const key = `${kind} ${role} ${placeOf(channel)}`
+    const known = this.repeated.get(key)
+    if (known !== undefined) return known
+    const place: Repeated = { said: '', isMirror: false }
+    this.repeated.set(key, place)
+    return place
+  }
+
+  private say(place: Repeated, text: string): void {
+    place.said = this.endOf(place.said, text)
+  }
+
+  /** Returns as much of the end as the longest match. */
+  private endOf(before = '', text: string): string {
+    const all = before + text
+    return ownPart(all.slice(-this.form.holdBack), all)
+  }
+
+  private *own(): Iterable<HeldChannel> {
+    for (const { own } of this.repeated.values()) if (own !== undefined) yield own
   }
 
   private open(speaker: Piece | Repeat, shown: ChannelForm['shown'], before = ''): HeldChannel {
@@ -194,6 +252,6 @@ function isJoinedTo(
   channel: HeldChannel,
 ): before is Place {
   if (before === undefined || before.last === channel || before.said === '') return false
-  if (kind !== 'text' || form !== 'string') return false
+  if (kind !== 'text' || (form !== 'string' && form !== 'tokens')) return false
   return !before.last.isEnded || continues === true || OF_CHOICES.has(api)
 }

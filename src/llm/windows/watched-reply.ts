@@ -25,7 +25,7 @@ export class WatchedReply implements Watch {
     }
     for (const [index, repeat] of repeats.entries()) {
       if (pace.isDue()) yield
-      if (repeat.ofPiece === undefined) texts.repeat(repeat, type, repeatTexts[index])
+      texts.repeat(repeat, type, repeatTexts[index])
     }
     this.texts.end(ends)
     this.texts.forgetDone()

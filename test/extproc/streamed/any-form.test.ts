@@ -133,6 +133,16 @@ const FORMS: Readonly<Record<string, Event>> = {
     choice({ choices: [{ index, message: { role: 'assistant', content: piece } }] }),
   'delta and message of a choice': (piece, { index }) =>
     choice({ choices: [{ index, delta: { content: piece }, message: { content: piece } }] }),
+  'message of a choice, now and then beside a delta': (piece, { index, at }) =>
+    choice({
+      choices: [
+        {
+          index,
+          ...(at % 2 === 0 && { delta: { content: piece } }),
+          message: { content: piece },
+        },
+      ],
+    }),
   'messages of a choice': (piece, { index }) =>
     choice({ choices: [{ index, messages: [{ delta: { content: piece } }] }] }),
   'a text beside the delta': (piece, { index }) =>
