@@ -10,12 +10,13 @@ const INDEX = /^(?:\d+$|~)/
 export const indexWord = (index: string): string =>
   /^\d{1,15}$/.test(index) ? String(Number(index)) : ODD + index
 
-/** Whether a word is an index. */
-export const isIndex = (word: string): boolean => INDEX.test(word)
-
-/** Returns the place of a channel: all that its words say, whatever the indexes are. */
+/** Returns the place of a channel: its names, whatever the indexes are. */
 export const placeOf = (channel: string): string =>
   channel
     .split(' ')
-    .map((word) => (isIndex(word) ? '#' : word))
+    .filter((word) => !INDEX.test(word))
     .join(' ')
+
+/** Whether a place is another, or within it. */
+export const isWithin = (place: string, other: string): boolean =>
+  place === other || place.startsWith(`${other} `)

@@ -30,6 +30,7 @@ export const OF_MESSAGES: PlacedSettings = {
   'messages message': { id: 'id tool_call_id', word: 'role status phase', open: 'attachments' },
   attachments: { id: 'file_id', open: 'tools' },
   choices: {
+    id: 'index',
     word: 'finish_reason native_finish_reason stop_reason',
     open: 'content_filter_results content_filter_result',
   },
@@ -38,7 +39,7 @@ export const OF_MESSAGES: PlacedSettings = {
     ...{ id: 'id tool_call_id container_id', word: 'role stop_reason phase' },
     blob: 'signature encrypted_content',
   },
-  tool_calls: { id: 'id', open: 'extra_content' },
+  tool_calls: { id: 'id index', open: 'extra_content' },
   extra_content: { open: 'google' },
   google: { blob: 'thought_signature' },
   'function function_call custom': { name: 'name' },

@@ -3,7 +3,7 @@
 
 import { ownPart } from '../../own-text.js'
 import type { LlmApi } from '../text/api.js'
-import { placeOf } from '../text/channels.js'
+import { isWithin, placeOf } from '../text/channels.js'
 import type { EntryKind } from '../text/conversation.js'
 import { endedBy, type Piece, type Repeat, type StreamEvent } from '../text/stream-event.js'
 import { type ChannelForm, createHeldChannel, type HeldChannel } from './held-channel.js'
@@ -59,13 +59,16 @@ export class ReplyChannels {
   private readonly named = new Map<string, HeldChannel>()
   /** Repeats that are texts of their own, texts whose name now belongs to another, and beginnings that are joined. */
   private readonly nameless = new Set<HeldChannel>()
-  /** By place, kind and role. */
+  /** By place. */
   private readonly repeated = new Map<string, Repeated>()
   private readonly places = new Map<string, Place>()
   /** Where the last piece was: nearly all pieces of a reply are of one channel. */
   private lastPlace = { channel: '', place: '' }
+  /** Places whose texts were shown as JSON. */
+  private readonly gathered = new Set<string>()
+  /** Whether such a place has said something else, before or since. */
+  private isScattered = false
   private kept = 0
-  private trouble: string | undefined
 
   constructor(private readonly form: ReplyForm) {}
 
@@ -91,8 +94,7 @@ export class ReplyChannels {
     const known = this.named.get(repeat.channel)
     if (known?.received === text) return this.mirror({ piece: repeat, channel: known, start: 0 })
     if (isContinued(repeat)) return this.continue(repeat, type, text)
-    if (repeat.isGathered === true && known !== undefined)
-      this.trouble ??= 'a member with many texts says others than before'
+    if (repeat.isGathered === true) this.gather(placeOf(repeat.channel))
     const channel = this.open(repeat, 'whole')
     channel.push(text)
     channel.end()
@@ -140,9 +142,8 @@ export class ReplyChannels {
       [...texts].some(({ text }) => text.isStuck)
     if (stuck(this.own()) || stuck(this.nameless))
       return 'a text that is to be changed began in an event that has been sent'
-    return stuck(this.named.values())
-      ? 'a text changes so much that it cannot be cut'
-      : this.trouble
+    if (stuck(this.named.values())) return 'a text changes so much that it cannot be cut'
+    return this.isScattered ? 'a member with many texts says others in another event' : undefined
   }
 
   forgetDone(): void {
@@ -203,13 +204,21 @@ export class ReplyChannels {
     return place.own
   }
 
-  private repeatedAt({ kind, role, channel }: Piece): Repeated {
-    const key = `${kind} ${role} ${placeOf(channel)}`
-    const known = this.repeated.get(key)
+  private repeatedAt({ channel }: Piece): Repeated {
+    const place = placeOf(channel)
+    const known = this.repeated.get(place)
     if (known !== undefined) return known
-    const place: Repeated = { said: '', isMirror: false }
-    this.repeated.set(key, place)
-    return place
+    const repeated: Repeated = { said: '', isMirror: false }
+    this.repeated.set(place, repeated)
+    for (const other of this.gathered) if (isWithin(place, other)) this.isScattered = true
+    return repeated
+  }
+
+  /** Notes a place whose texts are shown as JSON: no text in it continues, or is continued. */
+  private gather(place: string): void {
+    if (this.gathered.has(place)) this.isScattered = true
+    for (const other of this.repeated.keys()) if (isWithin(other, place)) this.isScattered = true
+    this.gathered.add(place)
   }
 
   private say(place: Repeated, text: string): void {

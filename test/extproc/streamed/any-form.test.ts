@@ -323,3 +323,34 @@ test('any member of any object', async () => {
     { numRuns: runs(200) },
   )
 })
+
+describe('a member with texts at many places', () => {
+  const many = (said: string, count = 9): string =>
+    JSON.stringify({
+      type: 'of_tomorrow',
+      x_all: {
+        said,
+        ...Object.fromEntries(
+          Array.from({ length: count }, (_, at) => [`x_${'abcdefghi'[at]}`, 'a']),
+        ),
+      },
+    })
+
+  test('is shown as JSON once, if it says nothing else', async () => {
+    const { refused, shown } = await sendAll([many('word'), many('word')], true, (text) => text)
+    expect([refused, shown.map((text) => JSON.parse(text) as object)]).toEqual([
+      [],
+      [(JSON.parse(many('word')) as { x_all: object }).x_all],
+    ])
+  })
+
+  test.each([
+    ['with another text in it', [many('sword'), many('fish')]],
+    ['after one with few', [many('sword', 1), many('fish')]],
+    ['before one with few', [many('sword'), many('fish', 1)]],
+  ])('%s, it ends the stream', async (_name, events) => {
+    const { refused, sent } = await sendAll(events, true, (text) => text)
+    expect(refused).toEqual(['guardrail_unreadable'])
+    expect(sent).not.toContain('fish')
+  })
+})

@@ -1,6 +1,8 @@
 // The chunks of a streamed chat completion, from OpenAI and from servers with their own variants of its API.
 
 import { describe, expect, test } from 'vitest'
+import { READ_TEXTS, readStreamEvent } from '../../../src/llm/stream-read.js'
+import { atOnce } from '../../../src/turns.js'
 import { endsIn, eventOf, eventTexts, problemOf, rewritten, shouted } from '../support.js'
 
 const chunk = (...choices: object[]): object => ({
@@ -195,6 +197,42 @@ test('a change replaces the text in its place, and nothing else changes', () => 
   expect(written).toBe(
     '{ "choices":[ {"delta":{"content":"\\"\\n\u2028","x":1.0},"index":0}],\n"n":1e2}',
   )
+})
+
+test.each([
+  [
+    'no choices',
+    { ...(chunk() as { choices: unknown }), choices: null, sla_metrics: { ttft: 12 } },
+  ],
+  ['an empty list of them', chunk()],
+  ['an empty object', {}],
+  ['usage alone', { usage: { total_tokens: 3 } }],
+  ['a frame of the server', { x_heartbeat: 4, ok: true }],
+])('%s has no text', (_name, data) => {
+  expect([problemOf(data), eventTexts(data), endsIn(data)]).toEqual([undefined, [], []])
+})
+
+test('what a frame of the server says is a text', () => {
+  expect(eventTexts({ x_notice: 'Busy today' })).toEqual(['event x_notice = Busy today'])
+})
+
+test.each([
+  [-1, '~-1'],
+  ['0', '0'],
+  ['a', '~a'],
+  [null, '0'],
+])('the index %j is that of a choice and of a call', (index, word) => {
+  const calls = [{ index, id: 't', function: { name: 'f', arguments: '{' } }]
+  expect(eventTexts(chunk({ index, delta: { content: 'A', tool_calls: calls } }))).toEqual([
+    `${word} content: A`,
+    `[tool-call] ${word} tool_calls ${word}: {`,
+  ])
+})
+
+test('of one choice that was asked for, no index makes another', () => {
+  const data = JSON.stringify(chunk({ index: 7, delta: { content: 'A' }, finish_reason: 'stop' }))
+  const one = atOnce(readStreamEvent(data, { ...READ_TEXTS, isOneChoice: true }))
+  expect(one).toMatchObject({ value: { pieces: [{ channel: '0 content' }], ends: ['0'] } })
 })
 
 test.each([
