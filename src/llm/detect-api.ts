@@ -1,10 +1,12 @@
 // Determines the API of a body by its members, and by the request's path where two APIs share a form (decision 18).
 // There the path decides only the form of Gatehouse's errors, never which texts are seen.
 
+import type { JsonNode } from '../json/json-node.js'
 import { type JsonObjectNode, member, present } from '../json/members.js'
 import { UnreadableForm } from '../json/unreadable-form.js'
 import type { Family } from './apis/requests.js'
 import type { LlmApi } from './text/api.js'
+import { unreadableApi } from './unreadable-apis.js'
 
 const REQUEST_MARKS: readonly (readonly [member: string, Family])[] = [
   ['messages', 'messages'],
@@ -25,9 +27,25 @@ export function familyOfRequest(body: JsonObjectNode, path: string): Family {
   const prompt = member(body, 'prompt')
   if (prompt !== undefined) families.add(familyOfPrompt(prompt.type, families))
   const [family, ...others] = families
-  if (family === undefined) throw new UnreadableForm('it is of no form that is known')
+  if (family === undefined) throw unknownForm(body, path)
   if (others.length > 0) throw new UnreadableForm('it is of two forms at once')
   return family === 'input' && isEmbedding(body, path) ? 'embeddings' : family
+}
+
+function unknownForm(body: JsonObjectNode, path: string): UnreadableForm {
+  const api = unreadableApi(body, undefined, path)
+  return new UnreadableForm(
+    api === undefined ? 'it is of no form that is known' : `it is for ${api}, which is not known`,
+  )
+}
+
+/**
+ * Returns why the reply to a request that can be read could not be read; undefined: it could. path: the request's, with
+ * its query.
+ */
+export function problemOfReplyTo(body: JsonNode, path: string): string | undefined {
+  const api = body.type === 'object' && unreadableApi(body, familyOfRequest(body, path), path)
+  return typeof api === 'string' ? `the request is for ${api}` : undefined
 }
 
 /** An object refers to a prompt that the server of the Responses API stores. */
@@ -56,11 +74,11 @@ export function apiOfRequest(body: JsonObjectNode, family: Family, path: string)
         : 'openai-chat'
     }
     case 'completions':
-      return 'openai-completions'
+      return apiOfPath(path) === 'openai-images' ? 'openai-images' : 'openai-completions'
     case 'input':
-      return 'openai-responses'
+      return apiOfPath(path) === 'openai-moderations' ? 'openai-moderations' : 'openai-responses'
     case 'embeddings':
-      return 'openai-embeddings'
+      return apiOfPath(path) === 'openai-moderations' ? 'openai-moderations' : 'openai-embeddings'
     case 'gemini':
       return 'gemini'
   }
@@ -72,6 +90,9 @@ const PATHS: readonly (readonly [part: string, LlmApi])[] = [
   ['/completions', 'openai-completions'],
   ['/responses', 'openai-responses'],
   ['/embeddings', 'openai-embeddings'],
+  ['/images/generations', 'openai-images'],
+  ['/images/edits', 'openai-images'],
+  ['/moderations', 'openai-moderations'],
   ['/v1/messages', 'anthropic-messages'],
 ]
 const GEMINI = /:(?:streamGenerateContent|generateContent|countTokens)$/

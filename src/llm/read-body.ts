@@ -2,7 +2,7 @@
 // conversation without texts.
 
 import { type JsonText, readJson, readJsonInTurns } from '../json/json-text.js'
-import { asObject, type JsonObjectNode, member } from '../json/members.js'
+import { asObject, type JsonObjectNode } from '../json/members.js'
 import { UnreadableForm } from '../json/unreadable-form.js'
 import { err, ok, type Result } from '../result.js'
 import type { Soon, Work } from '../turns.js'
@@ -10,6 +10,7 @@ import { plainReply, plainRequest } from './apis/plain-chat.js'
 import { readAnything, readMarked } from './apis/replies.js'
 import { readMembers } from './apis/requests.js'
 import { apiOfPath, apiOfRequest, familyOfRequest } from './detect-api.js'
+import { isMarked, markOf } from './detect-reply.js'
 import type { LlmApi } from './text/api.js'
 import type { Conversation, Entry } from './text/conversation.js'
 import { type Inspects, INSPECTS_NEITHER, type Source, sourceOf } from './text/found-text.js'
@@ -47,9 +48,6 @@ function* readRequestMembers(
   const entries = yield* readMembers(members, family, source)
   return [apiOfRequest(members, family, path), entries]
 }
-
-/** Members of replies, one per API. completion: of an old API of Anthropic, which is not supported. */
-const MARKS = ['choices', 'content', 'output', 'candidates', 'data', 'completion'] as const
 
 /**
  * model: a model's reply, in a known form. any: the reply to a request without a body, in any form. error: a reply with
@@ -97,7 +95,7 @@ export function* readWords(body: Uint8Array, path = ''): Work<Result<Conversatio
 const isCount = ({ root }: JsonText): boolean =>
   root.type === 'object' &&
   ['input_tokens', 'totalTokens'].some((name) => root.members.get(name)?.type === 'number') &&
-  MARKS.every((name) => member(root, name) === undefined)
+  !isMarked(root)
 
 function* readOther({ root, text }: JsonText, { path, inspects }: RequestTold): Work<EventTexts> {
   const source = sourceOf(text, inspects)
@@ -106,14 +104,7 @@ function* readOther({ root, text }: JsonText, { path, inspects }: RequestTold): 
 
 function* readModelReply({ root, text }: JsonText, inspects: Inspects): Work<EventTexts> {
   const members = asObject(root, 'the body')
-  const [mark = '', ...others] = MARKS.filter((name) => member(members, name) !== undefined)
-  if (others.length > 0) throw new UnreadableForm('it is of two forms at once')
-  const isRefused = ['promptFeedback', 'prompt_feedback'].some((name) => member(members, name))
-  return yield* readMarked(
-    mark === '' && isRefused ? 'promptFeedback' : mark,
-    members,
-    sourceOf(text, inspects),
-  )
+  return yield* readMarked(markOf(members), members, sourceOf(text, inspects))
 }
 
 /** Bodies of at most this many bytes are read without a pause. */

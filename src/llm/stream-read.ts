@@ -8,6 +8,7 @@ import { isOwnPart, ownPart } from '../own-text.js'
 import { err, ok, type Result } from '../result.js'
 import type { Work } from '../turns.js'
 import { anythingIn } from './apis/beside.js'
+import { isImageEvent, readImageEvent } from './apis/images.js'
 import { isMessageEvent, readMessageEvent } from './apis/stream-anthropic.js'
 import { readChunk } from './apis/stream-choices.js'
 import { GEMINI_MARKS, readGeminiChunk } from './apis/stream-gemini.js'
@@ -122,6 +123,8 @@ function* readTypedForm(json: Source, root: JsonObjectNode): Work<Form> {
     return ['openai-responses', yield* readResponseEvent(json, root, type)]
   if (type !== undefined && isMessageEvent(type))
     return ['anthropic-messages', yield* readMessageEvent(json, root, type)]
+  if (type !== undefined && isImageEvent(type))
+    return ['openai-images', yield* readImageEvent(json, root)]
   const api = apiOfError(root)
   if (api !== undefined) return [api, yield* anything(root, json)]
   return [apiOfType(root, type), yield* anything(root, json)]

@@ -171,6 +171,7 @@ const RIDES: ReadonlySet<string> = new Set(
   output.name output.result output.server_label part.id parts.thoughtSignature plugins.id
   prediction.id prediction.signature prompt.id prompt.version response.id response.model
   response.user response_format.name results.file_id
+  body.images
   source.data tool_calls.id tool_calls.name parts.thought_signature messages.images message.images delta.images`.split(
     /\s+/,
   ),

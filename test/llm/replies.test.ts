@@ -204,6 +204,27 @@ describe('what is found', () => {
       },
       [],
     ],
+    ['an image', { created: 1, data: [{ b64_json: 'iVBORw0KGgo=' }], usage: {} }, []],
+    [
+      'images, and the prompts that they were made from',
+      {
+        data: [
+          { url: 'https://a.example/i.png', revised_prompt: 'a' },
+          { b64_json: 'not an image', revised_prompt: 'b' },
+        ],
+      },
+      ['assistant: a', 'assistant: not an image', 'assistant: b'],
+    ],
+    [
+      'what was found in inputs',
+      {
+        results: [
+          { flagged: true, categories: { violence: true }, category_scores: { violence: 0.9 } },
+          { flagged: false, why: 'a' },
+        ],
+      },
+      ['assistant: a'],
+    ],
   ])('%s', (_name, body, expected) => {
     expect(lines(replyOf(body))).toEqual(expected)
   })
@@ -382,7 +403,6 @@ describe('what is refused', () => {
     ['a delta', { choices: [{ delta: { content: 'a' } }] }],
     ['the old API of Anthropic', { completion: 'a' }],
     ['content that is a string', { content: 'a' }],
-    ['images beside embeddings', { data: [{ b64_json: 'AA==', revised_prompt: 'a' }] }],
     ['text beside embeddings', { data: [{ embedding: [0.1] }], words: 'a' }],
     ['embeddings that hold objects', { data: [{ embedding: { words: 'a' } }] }],
     ['a list of completions', { data: [{ choices: [{ message: { content: 'a' } }] }] }],

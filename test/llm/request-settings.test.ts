@@ -1,6 +1,7 @@
 // Which members of a request are settings, what is rejected, and how the API is recognised.
 
 import { describe, expect, test } from 'vitest'
+import { problemOfReplyTo } from '../../src/llm/detect-api.js'
 import { readRequest } from '../../src/llm/read-body.js'
 import { lines, problemOf, requestOf } from './bodies.js'
 
@@ -196,10 +197,32 @@ describe('what is refused', () => {
   })
 })
 
+test.each([
+  ['context', { prompt: 'a', context: [1, 2] }],
+  ['draft', { ...user('a'), draft: [[1], 'b'] }],
+  ['tokens', { ...user('a'), x: { tokens: [1] } }],
+  ['prompt_embeds', { prompt: 'a', prompt_embeds: 'AA==' }],
+  ['input_embeds', { ...user('a'), input_embeds: { data: [0.1] } }],
+])('what is refused is named: %s', (name, body) => {
+  expect(problemOf(readRequest, body)).toMatch(
+    new RegExp(`^${name} (?:is a list with numbers|holds vectors)`),
+  )
+})
+
+test('what is called like tokens and vectors, and is none, is text', () => {
+  const body = {
+    ...user('a'),
+    context: [{ description: 'time', value: 'noon' }],
+    ...{ tokens: [{ word: 'b' }], prompt_embeds: ['so many words'], input_ids: 'c d', more: 1 },
+  }
+  const texts = ['a', 'time', 'noon', 'b', 'so many words', 'c d'].map((text) => `user: ${text}`)
+  expect(lines(requestOf(body))).toEqual(texts)
+})
+
 test('lists of numbers that are settings pass', () => {
   const settings = {
     ...{ stop_token_ids: [1], allowed_token_ids: [1], logit_bias: [[1, -1]], eos_token_id: [1] },
-    ...{ bad_words_ids: [[1]], bounds: [] },
+    ...{ bad_words_ids: [[1]], bounds: [], sampler_order: [6, 0] },
   }
   expect(lines(requestOf({ ...user('a'), ...settings }))).toEqual(['user: a'])
 })
@@ -216,7 +239,49 @@ describe('the API', () => {
     ['openai-embeddings', { input: ['a'] }, '/v1/responses'],
     ['openai-responses', { instructions: 'a', input: 'b' }, '/v1/embeddings'],
     ['gemini', gemini({ text: 'a' }), '/v1/messages'],
+    ['openai-images', { prompt: 'a' }, '/v1/images/generations'],
+    ['openai-moderations', { input: ['a'] }, '/v1/moderations'],
+    ['openai-moderations', { input: [{ type: 'text', text: 'a' }] }, '/v1/moderations'],
   ])('%s', (api, body, path) => {
     expect(requestOf(body, path).api).toBe(api)
+  })
+})
+
+describe('the API that is refused, as its reply could not be read', () => {
+  const refused = (body: object, path = ''): string | undefined =>
+    problemOf((given) => readRequest(given, path), body) ??
+    problemOfReplyTo(requestOf(body, path).json.root, path)
+  test.each([
+    ["OpenAI's speech API", { input: 'a', voice: 'alloy' }, ''],
+    ["OpenAI's speech API", { input: 'a' }, '/v1/audio/speech'],
+    ["Anthropic's old text completions", { prompt: 'a', max_tokens_to_sample: 9 }, ''],
+    ["Anthropic's old text completions", { prompt: 'a' }, '/v1/complete?x'],
+    ["version 1 of Cohere's API", { message: 'a', chat_history: [] }, '/v1/chat'],
+    ["version 1 of Cohere's API", { prompt: 'a' }, '/v1/generate'],
+    ['reranking', { model: 'm', query: 'a', documents: ['b'] }, ''],
+    ['classification', { input: ['a'] }, '/classify'],
+    ["llama.cpp's own completions", { prompt: 'a' }, '/completion'],
+    ['tokens and templates', user('a'), '/apply-template'],
+    ['fine-tuning', { training_file: 'f', suffix: 'a' }, '/v1/fine_tuning/jobs'],
+    ["Ollama's API that makes models", { model: 'm', from: 'n', system: 'a' }, '/api/create'],
+    ["OpenAI's videos", { prompt: 'a' }, '/v1/videos'],
+    ["OpenAI's realtime API", { instructions: 'a' }, '/v1/realtime/sessions'],
+    ["Gemini's cached contents", gemini({ text: 'a' }), '/v1beta/cachedContents?key=k'],
+    ['batches', { requests: [{ params: user('a') }] }, '/v1/messages/batches'],
+    ["prompts of Bedrock's InvokeModel", { prompt: 'a' }, '/model/meta.llama/invoke'],
+    ["Bedrock's binary streams", user('a'), '/model/m/invoke-with-response-stream'],
+  ])('%s', (name, body, path) => {
+    expect(refused(body, path)).toContain(name)
+  })
+
+  test.each([
+    ['/v1/chat/completions', user('a')],
+    ['/v1/chat', user('a')],
+    ['/v1/rerank/chat/completions', { ...user('a'), query: 'b', documents: ['c'] }],
+    ['/v1/messages', { ...user('a'), system: 'b', message: 'c' }],
+    ['/model/m/invoke', { ...user('a'), anthropic_version: 'bedrock-2023-05-31' }],
+    ['/v1/completions', { prompt: 'a' }],
+  ])('no other: %s', (path, body) => {
+    expect(refused(body, path)).toBeUndefined()
   })
 })

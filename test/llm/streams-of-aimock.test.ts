@@ -34,7 +34,7 @@ interface Api {
 const messages = [{ role: 'user' as const, content: 'hi' }]
 const baseURL = 'http://llm.example'
 
-const APIS: Readonly<Record<StreamEvent['api'], Api | undefined>> = {
+const APIS: Readonly<Partial<Record<StreamEvent['api'], Api>>> = {
   'openai-chat': {
     path: '/v1/chat/completions',
     body: { model: 'gpt-5.4', messages, stream: true, stream_options: { include_usage: true } },
@@ -64,13 +64,9 @@ const APIS: Readonly<Record<StreamEvent['api'], Api | undefined>> = {
     path: '/v1beta/models/gemini-3-flash:streamGenerateContent?alt=sse',
     body: { contents: [{ role: 'user', parts: [{ text: 'hi' }] }] },
   },
-  'openai-completions': undefined,
-  'openai-embeddings': undefined,
 }
 
-const apis = Object.entries(APIS).flatMap(([name, api]) =>
-  api === undefined ? [] : [[name, api] as const],
-)
+const apis = Object.entries(APIS)
 
 async function framesOf({ path, body }: Api): Promise<readonly EventFrame[]> {
   const reply = await fetch(`http://${llm.host}:${llm.port}${path}`, {

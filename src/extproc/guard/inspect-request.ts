@@ -3,8 +3,9 @@
 import type { Attributes } from '../../cel/attributes.js'
 import type { Ending } from '../../ending.js'
 import { asksForOneChoice } from '../../llm/choices.js'
-import { apiOfPath } from '../../llm/detect-api.js'
+import { apiOfPath, problemOfReplyTo } from '../../llm/detect-api.js'
 import { readRequest } from '../../llm/read-body.js'
+import type { Conversation } from '../../llm/text/conversation.js'
 import { inTurns } from '../../turns.js'
 import { encodeUtf8InTurns, joinInTurns } from '../../utf8.js'
 import { BUSY } from '../stream/held-bytes.js'
@@ -53,6 +54,8 @@ export async function inspectRequest(
   if (read === undefined) return { type: 'aborted' }
   if (!read.ok) return unreadableRequest(read.error, path)
   const conversation = read.value
+  const unanswerable = unreadableAnswer(guard, conversation, path)
+  if (unanswerable !== undefined) return unanswerable
   deps.span?.set(requestAttributes(conversation, path))
   const llmRequest = llmRequestValue(conversation.json)
   const asking = inspectConversation(
@@ -74,6 +77,22 @@ export async function inspectRequest(
   return changed === undefined
     ? { type: 'aborted' }
     : { type: 'passed', body: changed, isOneChoice }
+}
+
+/**
+ * Returns the refusal of a request whose reply could not be read and would be refused, after the model was paid for it.
+ * undefined: the reply can be read, or passes unread.
+ */
+export function unreadableAnswer(
+  { response }: Pick<Guard, 'response'>,
+  { api, json }: Conversation,
+  path: string,
+): Refused | undefined {
+  if (!response.some(({ webhook }) => webhook.failureMode === 'FailClosed')) return undefined
+  const problem = problemOfReplyTo(json.root, path)
+  if (problem === undefined) return undefined
+  const message = `The guardrail could not read the reply: ${problem}.`
+  return refused(refusal(api, 400, message, 'guardrail_unreadable'), problem)
 }
 
 /** path: the request's path, which identifies the client's API; likewise below. */

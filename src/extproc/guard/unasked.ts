@@ -6,7 +6,12 @@ import { readRequest } from '../../llm/read-body.js'
 import { inTurns } from '../../turns.js'
 import type { Headers } from '../stream/process-message.js'
 import { compileGuard, inspectsOf } from '../webhook/compiled-guard.js'
-import { requestPath, requestTooLarge, unreadableRequest } from './inspect-request.js'
+import {
+  requestPath,
+  requestTooLarge,
+  unreadableAnswer,
+  unreadableRequest,
+} from './inspect-request.js'
 import type { Refused } from './inspection.js'
 import { guardedRequest } from './request-attributes.js'
 
@@ -24,12 +29,14 @@ export async function refusedUnasked(
   maxBodyBytes: number,
   signal: Ending,
 ): Promise<Refused | undefined> {
-  const { request: webhooks } = compileGuard(entry)
+  const guard = compileGuard(entry)
+  const { request: webhooks } = guard
   if (webhooks.length === 0) return undefined
   const { attributes, problem } = guardedRequest(headers)
   const path = requestPath(attributes)
   if (problem !== undefined) return unreadableRequest(problem, path)
   if (body.length > maxBodyBytes) return requestTooLarge(path)
   const read = await inTurns(readRequest(body, path, inspectsOf(webhooks)), signal)
-  return read === undefined || read.ok ? undefined : unreadableRequest(read.error, path)
+  if (read === undefined) return undefined
+  return read.ok ? unreadableAnswer(guard, read.value, path) : unreadableRequest(read.error, path)
 }

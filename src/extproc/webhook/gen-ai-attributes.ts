@@ -15,6 +15,8 @@ const NAMES: Readonly<Record<LlmApi, ApiNames>> = {
   'openai-completions': { provider: 'openai', operation: 'text_completion' },
   'openai-responses': { provider: 'openai', operation: 'chat' },
   'openai-embeddings': { provider: 'openai', operation: 'embeddings' },
+  'openai-images': { provider: 'openai', operation: 'generate_content' },
+  'openai-moderations': { provider: 'openai', operation: 'moderation' },
   'anthropic-messages': { provider: 'anthropic', operation: 'chat' },
   gemini: { provider: 'gcp.gemini', operation: 'generate_content' },
 }

@@ -5,6 +5,7 @@ import type { JsonNode } from '../../json/json-node.js'
 import { asArray, asObject, type JsonObjectNode, member } from '../../json/members.js'
 import { UnreadableForm } from '../../json/unreadable-form.js'
 import type { Work } from '../../turns.js'
+import type { ReplyMark } from '../detect-reply.js'
 import type { LlmApi } from '../text/api.js'
 import type { Entry } from '../text/conversation.js'
 import type { At, Source } from '../text/found-text.js'
@@ -12,37 +13,63 @@ import { entriesOf } from '../text/message.js'
 import { readContent } from './anthropic.js'
 import { anythingIn, besideIn, IN_REPLY, IN_RESPONSE } from './beside.js'
 import { readCandidates } from './gemini.js'
+import { IN_IMAGES, isImages } from './images.js'
 import { readChoices } from './messages.js'
+import { IN_MODERATION } from './moderations.js'
 import { readItems } from './responses-items.js'
 
 const saidBy = (json: Source): At => ({ json, role: 'assistant', toolRole: 'assistant' })
 
-/** Reads a reply of a known API, by the member that marks it. */
+/** Reads a reply of a known API. mark: what it is marked by. */
 export function* readMarked(
-  mark: string,
+  mark: ReplyMark | undefined,
   body: JsonObjectNode,
   json: Source,
 ): Work<readonly [LlmApi, readonly Entry[]]> {
-  const node = member(body, mark) ?? body
-  const read = mark === 'content' ? [mark, 'role'] : mark === 'promptFeedback' ? [] : [mark]
-  const form = mark === 'output' ? IN_RESPONSE : IN_REPLY
-  const rest = yield* entriesOf(json, yield* besideIn(body, saidBy(json), read, form))
+  const node = (mark && member(body, mark)) ?? body
   switch (mark) {
     case 'choices':
-      return [apiOfChoices(node), [...(yield* readChoices(node, json)), ...rest]]
+      return [
+        apiOfChoices(node),
+        [...(yield* readChoices(node, json)), ...(yield* rest(body, json, [mark]))],
+      ]
     case 'content':
-      return ['anthropic-messages', [...(yield* readContent(body, json)), ...rest]]
+      return [
+        'anthropic-messages',
+        [...(yield* readContent(body, json)), ...(yield* rest(body, json, [mark, 'role']))],
+      ]
     case 'output':
-      return ['openai-responses', yield* readOutput(node, json, rest)]
+      return [
+        'openai-responses',
+        yield* readOutput(node, json, yield* rest(body, json, [mark], IN_RESPONSE)),
+      ]
     case 'candidates':
-      return ['gemini', [...(yield* readCandidates(node, json)), ...rest]]
+      return [
+        'gemini',
+        [...(yield* readCandidates(node, json)), ...(yield* rest(body, json, [mark]))],
+      ]
     case 'promptFeedback':
-      return ['gemini', rest]
+    case 'prompt_feedback':
+      return ['gemini', yield* rest(body, json)]
     case 'data':
-      return ['openai-embeddings', yield* readVectors(node, json, rest)]
+      return isImages(node)
+        ? ['openai-images', yield* rest(body, json, [], IN_IMAGES)]
+        : ['openai-embeddings', yield* readVectors(node, json, yield* rest(body, json, [mark]))]
+    case 'results':
+      return ['openai-moderations', yield* rest(body, json, [], IN_MODERATION)]
     default:
       throw new UnreadableForm('it is of no form that is known')
   }
+}
+
+/** Reads what surrounds the model's words. read: members that are read separately. */
+function* rest(
+  body: JsonObjectNode,
+  json: Source,
+  read: readonly string[] = [],
+  form = IN_REPLY,
+): Work<readonly Entry[]> {
+  return yield* entriesOf(json, yield* besideIn(body, saidBy(json), read, form))
 }
 
 function apiOfChoices(node: JsonNode): LlmApi {
@@ -70,7 +97,7 @@ function* readVectors(
 ): Work<readonly Entry[]> {
   for (const item of asArray(node, 'data').items) asObject(item, 'an embedding')
   if (rest.length > 0 || (yield* anythingIn(node, saidBy(json), 'data')).length > 0)
-    throw new UnreadableForm('it has text beside embeddings')
+    throw new UnreadableForm('its data is neither of embeddings nor of images')
   return []
 }
 

@@ -10,7 +10,7 @@ import type { At, FoundText, Source } from '../text/found-text.js'
 import { entriesOf } from '../text/message.js'
 import { GEMINI_REQUEST, REQUEST } from '../text/request-settings.js'
 import { expectPlainNames, sweepMember } from '../text/sweep.js'
-import { expectNoTokens, expectReadable, isPrompt, ofVectors } from '../text/vectors.js'
+import { expectNoTokens, expectReadable, isPrompt } from '../text/vectors.js'
 import { readContents } from './gemini.js'
 import { readBlocks, readMessages } from './messages.js'
 import { readItems, readKeptPrompt } from './responses-items.js'
@@ -129,7 +129,7 @@ export function* readMembers(
   for (const [name, node] of body.members) {
     if (json.pace.isDue()) yield
     if (Object.hasOwn(known, name) || isSilent(node)) continue
-    if (!NUMBERS.test(name)) yield* expectNoTokens(node, json)
+    if (!NUMBERS.test(name)) yield* expectNoTokens(name, node, json)
     const isDefinition = DEFINITIONS[family].includes(name)
     const holds = isDefinition ? 'definition' : holdsOf(form, undefined, 'request', name)
     const read = beside('user', holds, form)(name)
@@ -142,14 +142,12 @@ export function* readMembers(
 const isSilent = ({ type }: JsonNode): boolean =>
   type === 'null' || type === 'boolean' || type === 'number'
 
-/** Settings that are lists of numbers: tokens that a model may or may not say. */
+/** Settings that are lists of numbers: tokens that a model may or may not say, and KoboldCpp's order of samplers. */
 const NUMBERS =
-  /^(?:logit_bias|token_ids_logprob|(?:stop|allowed|bad|banned|eos|end|preserved|logprob|bootstrap)_\w+)$/
+  /^(?:logit_bias|token_ids_logprob|(?:stop|allowed|bad|banned|eos|end|preserved|logprob|bootstrap)_\w+|sampler_order)$/
 
-/** Rejects prompts as vectors or tokens, and Ollama's context of an earlier reply. */
+/** Rejects prompts as vectors or tokens, such as Ollama's context of an earlier reply. */
 function* expectNoVectors(body: JsonObjectNode, json: Source): Work<void> {
-  for (const [name, node] of body.members) {
+  for (const [name, node] of body.members)
     if (isPrompt(name)) yield* expectReadable(name, node, json)
-    if (name === 'context' && node.type === 'array') throw ofVectors('prompt')
-  }
 }

@@ -81,7 +81,7 @@ export function* readKeptPrompt(node: JsonNode, json: Source): Work<readonly Ent
   const found: FoundText[] = []
   const at: At = { json, role: 'user', toolRole: 'tool' }
   const prompt = asObject(node, 'the prompt')
-  for (const value of prompt.members.values()) yield* expectNoTokens(value, json)
+  for (const [name, value] of prompt.members) yield* expectNoTokens(name, value, json)
   const given = present(member(prompt, 'variables'))
   const variables = given && asObject(given, 'variables')
   if (variables !== undefined) yield* expectPlainNames(variables, json)

@@ -6,5 +6,7 @@ export type LlmApi =
   | 'openai-completions'
   | 'openai-responses'
   | 'openai-embeddings'
+  | 'openai-images'
+  | 'openai-moderations'
   | 'anthropic-messages'
   | 'gemini'

@@ -24,7 +24,10 @@ const OF_REQUEST: PlacedSettings = {
       web_search_options stream_options plugins image_config search_parameters structured_outputs data_sources
       tool_resources truncation_strategy extra_body image_data`,
     schema: 'guided_json json_schema',
+    // What an image is made from; Ollama's images to look at.
+    file: 'image images mask',
   },
+  'image images mask': { file: 'image_url url', id: 'file_id' },
   moderation: { model: 'model' },
   citation_options: { word: 'mode' },
   response_format: { open: 'json_schema', schema: 'schema' },

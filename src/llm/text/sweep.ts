@@ -178,7 +178,7 @@ export function* sweepMember(
   out: FoundText[],
 ): Work<void> {
   const at = below(around, member.name)
-  if (node.type === 'array' && isText(member)) yield* expectNoTokens(node, at.json)
+  if (node.type === 'array' && isText(member)) yield* expectNoTokens(member.name, node, at.json)
   if (node.type === 'number' && isText(member)) throw ofNumber()
   switch (member.holds) {
     case 'call':

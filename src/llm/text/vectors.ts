@@ -4,6 +4,7 @@ import type { JsonNode } from '../../json/json-node.js'
 import { UnreadableForm } from '../../json/unreadable-form.js'
 import type { Work } from '../../turns.js'
 import type { Source } from './found-text.js'
+import { isPlainName, isShaped } from './shapes.js'
 
 const VECTORS: ReadonlySet<string> = new Set(['prompt_embeds', 'input_embeds', 'inputs_embeds'])
 const TOKENS: ReadonlySet<string> = new Set([
@@ -18,21 +19,41 @@ export const isPrompt = (name: string): boolean => VECTORS.has(name) || TOKENS.h
 
 /** name: one of isPrompt. @throws UnreadableForm for tokens and vectors. */
 export function* expectReadable(name: string, node: JsonNode, json: Source): Work<void> {
-  if (VECTORS.has(name) && node.type !== 'null') throw ofVectors('prompt')
-  yield* expectNoTokens(node, json)
+  if (VECTORS.has(name) && (yield* holdsVectors(node, json)))
+    throw new UnreadableForm(`${name} holds vectors`)
+  yield* expectNoTokens(name, node, json)
 }
 
-/** @throws UnreadableForm for a list with numbers at any depth: nobody can tell what tokens or vectors say. */
-export function* expectNoTokens(node: JsonNode, json: Source): Work<void> {
+/** Vectors are numbers at any depth, or bytes in base64. */
+function* holdsVectors(node: JsonNode, json: Source): Work<boolean> {
+  if (json.pace.isDue()) yield
+  if (node.type === 'number') return true
+  if (node.type === 'string') {
+    const isEncoded = isShaped('blob', node.value, json.pace)
+    return node.value !== '' && (typeof isEncoded === 'boolean' ? isEncoded : yield* isEncoded)
+  }
+  if (node.type === 'array' && node.isCut === true) return true
+  const inner =
+    node.type === 'array' ? node.items : node.type === 'object' ? node.members.values() : []
+  for (const value of inner) if (yield* holdsVectors(value, json)) return true
+  return false
+}
+
+/**
+ * name: the member that the value is, or is below.
+ * @throws UnreadableForm for a list with numbers at any depth: nobody can tell what tokens or vectors say.
+ */
+export function* expectNoTokens(name: string, node: JsonNode, json: Source): Work<void> {
   if (json.pace.isDue()) yield
   if (node.type !== 'array') return
-  if (node.isCut === true) throw ofVectors('text')
+  if (node.isCut === true) throw ofNumbers(name)
   for (const item of node.items) {
-    if (item.type === 'number') throw ofVectors('text')
-    yield* expectNoTokens(item, json)
+    if (item.type === 'number') throw ofNumbers(name)
+    yield* expectNoTokens(name, item, json)
   }
 }
 
-/** Returns the error of a text that is not written as one. */
-export const ofVectors = (what: 'prompt' | 'text'): UnreadableForm =>
-  new UnreadableForm(`a ${what} is of vectors or tokens`)
+const ofNumbers = (name: string): UnreadableForm =>
+  new UnreadableForm(
+    `${name !== '' && isPlainName(name) ? name : 'a member'} is a list with numbers, which could be the tokens of a text`,
+  )
