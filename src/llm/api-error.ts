@@ -22,10 +22,21 @@ export function apiError(api: LlmApi, error: OwnError): JsonObject {
       return anthropicError(error)
     case 'gemini':
       return geminiError(error)
+    case 'ollama':
+      return ollamaError(error)
+    case 'cohere':
+    case 'bedrock-converse':
+      return { message: error.message, ...openAiError(error) }
     default:
       return openAiError(error)
   }
 }
+
+/** Its clients show the member as it is. */
+export const ollamaError = ({ message, reason }: OwnError): JsonObject => ({
+  error: message,
+  ...(reason !== undefined && { reason }),
+})
 
 /** Returns the error as a body of OpenAI's API. */
 export const openAiError = ({ status, message, code, reason }: OwnError): JsonObject => ({

@@ -25,6 +25,9 @@ export function familyOfRequest(body: JsonObjectNode, path: string): Family {
   for (const [name, family] of REQUEST_MARKS)
     if (member(body, name) !== undefined) families.add(family)
   const prompt = member(body, 'prompt')
+  // Ollama's prompts may have a system prompt beside them.
+  if (present(prompt) !== undefined && member(body, 'messages') === undefined)
+    families.delete('messages')
   if (prompt !== undefined) families.add(familyOfPrompt(prompt.type, families))
   const [family, ...others] = families
   if (family === undefined) throw unknownForm(body, path)
@@ -63,18 +66,13 @@ function isEmbedding(body: JsonObjectNode, path: string): boolean {
   return isMarked && input.type === 'string'
 }
 
-/** Tells apart the two APIs with messages: by members that only one of them has, else by the path. */
+/** Tells apart APIs that share a form: by members that only one of them has, else by the path. */
 export function apiOfRequest(body: JsonObjectNode, family: Family, path: string): LlmApi {
   switch (family) {
-    case 'messages': {
-      const has = (name: string): boolean => present(member(body, name)) !== undefined
-      const isAnthropic = has('system') || has('anthropic_version')
-      return isAnthropic || apiOfPath(path) === 'anthropic-messages'
-        ? 'anthropic-messages'
-        : 'openai-chat'
-    }
+    case 'messages':
+      return apiOfMessages(body, path)
     case 'completions':
-      return apiOfPath(path) === 'openai-images' ? 'openai-images' : 'openai-completions'
+      return apiOfPrompt(path)
     case 'input':
       return apiOfPath(path) === 'openai-moderations' ? 'openai-moderations' : 'openai-responses'
     case 'embeddings':
@@ -82,6 +80,45 @@ export function apiOfRequest(body: JsonObjectNode, family: Family, path: string)
     case 'gemini':
       return 'gemini'
   }
+}
+
+/** Members that only one of the APIs with messages has. */
+const MESSAGES_MARKS: readonly (readonly [member: string, LlmApi])[] = [
+  ['anthropic_version', 'anthropic-messages'],
+  ['inferenceConfig', 'bedrock-converse'],
+  ['toolConfig', 'bedrock-converse'],
+  ['additionalModelRequestFields', 'bedrock-converse'],
+  ['runId', 'ag-ui'],
+  ['citation_options', 'cohere'],
+  ['safety_mode', 'cohere'],
+  ['keep_alive', 'ollama'],
+]
+/** APIs whose requests have messages, perhaps without any of these. */
+const OF_MESSAGES: ReadonlySet<LlmApi | undefined> = new Set([
+  ...(['anthropic-messages', 'bedrock-converse', 'cohere', 'ollama'] as const),
+])
+
+function apiOfMessages(body: JsonObjectNode, path: string): LlmApi {
+  const has = (name: string): boolean => present(member(body, name)) !== undefined
+  const marked = MESSAGES_MARKS.find(([name]) => has(name))?.[1]
+  if (marked !== undefined) return marked
+  if (hasParts(member(body, 'messages'))) return 'ai-sdk'
+  const api = apiOfPath(path)
+  if (api === 'bedrock-converse') return api
+  if (has('system')) return 'anthropic-messages'
+  return api !== undefined && OF_MESSAGES.has(api) ? api : 'openai-chat'
+}
+
+/** Whether messages have parts in place of content. */
+const hasParts = (messages: JsonNode | undefined): boolean =>
+  messages?.type === 'array' &&
+  messages.items.some(
+    (item) => item.type === 'object' && item.members.has('parts') && !item.members.has('content'),
+  )
+
+function apiOfPrompt(path: string): LlmApi {
+  const api = apiOfPath(path)
+  return api === 'openai-images' || api === 'ollama' ? api : 'openai-completions'
 }
 
 /** Ends of paths, or parts that a slash follows; the first that fits counts. */
@@ -94,6 +131,10 @@ const PATHS: readonly (readonly [part: string, LlmApi])[] = [
   ['/images/edits', 'openai-images'],
   ['/moderations', 'openai-moderations'],
   ['/v1/messages', 'anthropic-messages'],
+  ['/v2/chat', 'cohere'],
+  ['/api/chat', 'ollama'],
+  ['/api/generate', 'ollama'],
+  ['/converse', 'bedrock-converse'],
 ]
 const GEMINI = /:(?:streamGenerateContent|generateContent|countTokens)$/
 

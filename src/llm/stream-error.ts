@@ -1,7 +1,13 @@
 // Formats the last event of a stream that Gatehouse ends: an error that the API's official clients raise.
 
 import type { JsonObject } from '../ir/json.js'
-import { anthropicError, geminiError, openAiError, type OwnError } from './api-error.js'
+import {
+  anthropicError,
+  geminiError,
+  ollamaError,
+  openAiError,
+  type OwnError,
+} from './api-error.js'
 import type { LlmApi } from './text/api.js'
 
 /** Formats a server-sent event, with its blank line. api: undefined if the stream ended before it was known. */
@@ -13,10 +19,25 @@ export function streamError(api: LlmApi | undefined, error: OwnError): string {
       return event(geminiError(error))
     case 'openai-responses':
       return event(responsesError(error), 'error')
+    case 'cohere':
+      return event(cohereEnd(error), 'message-end')
+    case 'ai-sdk':
+      return event({ type: 'error', errorText: error.message })
+    case 'ag-ui':
+      return event({ type: 'RUN_ERROR', message: error.message, code: error.code })
     default:
       return event(openAiError(error))
   }
 }
+
+/** Formats the last line of a stream of lines, which only Ollama has. */
+export const lineError = (error: OwnError): string => `${JSON.stringify(ollamaError(error))}\n`
+
+/** Cohere's streams have no event for an error: the last one says why the message ended. */
+const cohereEnd = ({ message }: OwnError): JsonObject => ({
+  type: 'message-end',
+  delta: { finish_reason: 'ERROR', error: message },
+})
 
 /** Formats the last item of a JSON array, with the array's end. isFirst: nothing of the array was sent yet. */
 export const arrayError = (error: OwnError, isFirst: boolean): string =>

@@ -9,9 +9,13 @@ import { err, ok, type Result } from '../result.js'
 import type { Work } from '../turns.js'
 import { anythingIn } from './apis/beside.js'
 import { isImageEvent, readImageEvent } from './apis/images.js'
+import { isAgUiEvent, readAgUiEvent } from './apis/stream-ag-ui.js'
+import { isAiSdkEvent, readAiSdkEvent } from './apis/stream-ai-sdk.js'
 import { isMessageEvent, readMessageEvent } from './apis/stream-anthropic.js'
 import { readChunk } from './apis/stream-choices.js'
+import { isCohereEvent, readCohereEvent } from './apis/stream-cohere.js'
 import { GEMINI_MARKS, readGeminiChunk } from './apis/stream-gemini.js'
+import { isOllamaEvent, readOllamaEvent } from './apis/stream-ollama.js'
 import { readResponseEvent } from './apis/stream-openai-responses.js'
 import type { LlmApi } from './text/api.js'
 import { beside, spokenAt, type TextsAndEnds } from './text/event-texts.js'
@@ -123,8 +127,11 @@ function* readTypedForm(json: Source, root: JsonObjectNode): Work<Form> {
     return ['openai-responses', yield* readResponseEvent(json, root, type)]
   if (type !== undefined && isMessageEvent(type))
     return ['anthropic-messages', yield* readMessageEvent(json, root, type)]
-  if (type !== undefined && isImageEvent(type))
-    return ['openai-images', yield* readImageEvent(json, root)]
+  if (type !== undefined) {
+    const other = yield* readOtherTyped(json, root, type)
+    if (other !== undefined) return other
+  }
+  if (isOllamaEvent(root)) return ['ollama', yield* readOllamaEvent(json, root)]
   const api = apiOfError(root)
   if (api !== undefined) return [api, yield* anything(root, json)]
   return [apiOfType(root, type), yield* anything(root, json)]
@@ -134,6 +141,15 @@ function* readTypedForm(json: Source, root: JsonObjectNode): Work<Form> {
 function apiOfType(root: JsonObjectNode, type: string | undefined): LlmApi {
   if (type === undefined) return 'openai-chat'
   return member(root, 'sequence_number') === undefined ? 'anthropic-messages' : 'openai-responses'
+}
+
+/** Returns undefined for an event of another type. */
+function* readOtherTyped(json: Source, root: JsonObjectNode, type: string): Work<Form | undefined> {
+  if (isImageEvent(type)) return ['openai-images', yield* readImageEvent(json, root)]
+  if (isCohereEvent(type)) return ['cohere', yield* readCohereEvent(json, root, type)]
+  if (isAiSdkEvent(type, root)) return ['ai-sdk', yield* readAiSdkEvent(json, root, type)]
+  if (isAgUiEvent(type)) return ['ag-ui', yield* readAgUiEvent(json, root, type)]
+  return undefined
 }
 
 function* readChoicesForm(json: Source, root: JsonObjectNode): Work<Form> {

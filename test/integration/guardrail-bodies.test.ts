@@ -122,7 +122,7 @@ const UNREADABLE = { type: 'error', error: { type: 'api_error' } }
 
 test.each([
   ['a part', 206, { 'content-type': 'application/json' }],
-  ['a stream of lines', 200, { 'content-type': 'application/x-ndjson' }],
+  ['a stream of lines', 200, { 'content-type': 'application/jsonl' }],
 ])(
   'a reply that is %s: 503 in the words of the API of the client, as it came when all guards fail open',
   async (_name, status, headers: Record<string, string>) => {

@@ -90,7 +90,7 @@ const isDefinition = (name: string): boolean => name === 'tools'
 /** Whether a member is what a tool is called with, in an object that has it. */
 const isCall = (holder: Place['holder'], name: string | number): boolean =>
   /^(?:arguments|args|action|partial_json)$/.test(String(name)) ||
-  (name === 'input' && /_use$|tool_call$/.test(String(Reflect.get(holder, 'type'))))
+  (name === 'input' && /_use$|tool_call$|^tool-/.test(String(Reflect.get(holder, 'type'))))
 
 /** Every string, and the end of every object and list: there a new one can be. */
 function placesIn(value: unknown, owner = 'body'): Place[] {
@@ -171,7 +171,10 @@ const RIDES: ReadonlySet<string> = new Set(
   output.name output.result output.server_label part.id parts.thoughtSignature plugins.id
   prediction.id prediction.signature prompt.id prompt.version response.id response.model
   response.user response_format.name results.file_id
-  body.images
+  body.images body.threadId body.runId body.parentRunId body.messageId body.toolCallId body.parentMessageId
+  body.sourceId body.approvalId body.toolName body.toolCallName body.b64_json body.url data.url data.b64_json
+  parts.id parts.toolCallId parts.sourceId parts.toolName messages.toolCallId message.toolCallId sources.id document.id
+  toolResult.toolUseId
   source.data tool_calls.id tool_calls.name parts.thought_signature messages.images message.images delta.images`.split(
     /\s+/,
   ),

@@ -80,6 +80,51 @@ const parts = [
 ]
 
 export const REQUESTS: Readonly<Record<string, object>> = {
+  "a chat of Cohere's": {
+    ...{ model: 'command-a-03-2025', safety_mode: 'CONTEXTUAL' },
+    messages: [
+      {
+        role: 'user',
+        content: [{ type: 'document', document: { id: 'd', data: { text: 'Hi' } } }],
+      },
+      {
+        role: 'assistant',
+        tool_plan: 'I will.',
+        citations: [{ text: 'Hi', sources: [{ id: 's' }] }],
+      },
+    ],
+  },
+  'a chat of the AI SDK': {
+    ...{ id: 'chat-1', trigger: 'submit-message' },
+    messages: [
+      {
+        ...{ id: 'm-1', role: 'assistant' },
+        parts: [
+          { type: 'text', text: 'Hi', state: 'done' },
+          { type: 'tool-f', toolCallId: 'call_1', state: 'output-available', output: ['Hello'] },
+          { type: 'source-url', sourceId: 's', url: 'https://a.example', title: 'A' },
+        ],
+      },
+    ],
+  },
+  'a run of AG-UI': {
+    ...{ threadId: 't', runId: 'r', state: { a: 'Hi' }, forwardedProps: { b: 'Hi' } },
+    messages: [{ id: 'm', role: 'user', content: 'Hi', toolCalls: [] }],
+    context: [{ description: 'time', value: 'noon' }],
+  },
+  "a chat of Bedrock's": {
+    messages: [
+      {
+        role: 'user',
+        content: [
+          { text: 'Hi' },
+          { document: { format: 'txt', name: 'Notes', source: { text: 'Hello' } } },
+          { toolResult: { toolUseId: 't', content: [{ text: 'Hi' }], status: 'success' } },
+        ],
+      },
+    ],
+    inferenceConfig: { stopSequences: ['END'] },
+  },
   'a chat completion': {
     ...{ model: 'gpt-5.4', user: 'u_1', tools: TOOLS, reasoning_effort: 'high', stop: ['END'] },
     messages: [
@@ -158,6 +203,24 @@ export const REQUESTS: Readonly<Record<string, object>> = {
 }
 
 export const REPLIES: Readonly<Record<string, object>> = {
+  "a message of Cohere's": {
+    ...{ id: 'c-1', finish_reason: 'COMPLETE' },
+    message: { role: 'assistant', tool_plan: 'I will.', content: [{ type: 'text', text: 'Hi' }] },
+  },
+  "a message of Ollama's": {
+    ...{ model: 'm', created_at: '2025-10-17T23:14:07Z', done: true, done_reason: 'stop' },
+    message: { role: 'assistant', content: 'Hi', thinking: 'Hm.' },
+  },
+  "a text of Ollama's": { model: 'm', response: 'Hi', done: true, done_reason: 'stop' },
+  "a message of Bedrock's": {
+    output: { message: { role: 'assistant', content: [{ text: 'Hi' }] } },
+    ...{ stopReason: 'end_turn', metrics: { latencyMs: 1 } },
+  },
+  images: { created: 1, data: [{ url: 'https://a.example/i.png', revised_prompt: 'A fox' }] },
+  'what moderation found': {
+    ...{ id: 'modr-1', model: 'm' },
+    results: [{ flagged: true, category_applied_input_types: { violence: ['text'] } }],
+  },
   'a chat completion': {
     ...{ id: 'chatcmpl-1', object: 'chat.completion', created: 1, model: 'gpt-5.4' },
     choices: [{ index: 0, message: chatMessage, logprobs: LOGPROBS, finish_reason: 'stop' }],
@@ -210,6 +273,23 @@ const place = { item_id: 'msg_1', output_index: 1, sequence_number: 9 }
 const inPart = { ...place, content_index: 0 }
 
 export const EVENTS: Readonly<Record<string, object>> = {
+  "a part of Cohere's": {
+    ...{ type: 'content-delta', index: 0 },
+    delta: { message: { content: { text: 'Hello' } } },
+  },
+  "a citation of Cohere's": {
+    ...{ type: 'citation-start', index: 0 },
+    delta: { message: { citations: { text: 'A', sources: [{ type: 'document', id: 'd' }] } } },
+  },
+  'a part of the AI SDK': { type: 'text-delta', id: 't', delta: 'Hello' },
+  'data of the AI SDK': { type: 'data-weather', id: 'd', data: { city: 'A' } },
+  'a part of AG-UI': { type: 'TEXT_MESSAGE_CONTENT', messageId: 'm', delta: 'Hello' },
+  'messages of AG-UI': {
+    type: 'MESSAGES_SNAPSHOT',
+    messages: [{ id: 'm', role: 'assistant', content: 'Hello' }],
+  },
+  "a line of Ollama's": { model: 'm', message: { role: 'assistant', content: 'Hi' }, done: false },
+  'an image': { type: 'image_generation.completed', b64_json: 'iVBORw0KGgo=', quality: 'high' },
   'a chunk': chunk({ ...chatMessage, content: 'Hello' }, { logprobs: LOGPROBS }),
   'a chunk of parts': chunk({ content: [{ type: 'text', text: 'Hello' }] }),
   'a last chunk': chunk({}, { message: chatMessage, finish_reason: 'stop' }),

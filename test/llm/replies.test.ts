@@ -204,6 +204,35 @@ describe('what is found', () => {
       },
       [],
     ],
+    [
+      'a message of Cohere',
+      {
+        id: 'c',
+        message: { role: 'assistant', tool_plan: 'a', content: [{ type: 'text', text: 'b' }] },
+      },
+      ['assistant: b', 'assistant: a'],
+    ],
+    [
+      'a message of Ollama',
+      { model: 'm', message: { role: 'assistant', content: 'a', thinking: 'b' }, done: true },
+      ['assistant: a', 'assistant: b'],
+    ],
+    ['a text of Ollama', { model: 'm', response: 'a', done: true, context: [1] }, ['assistant: a']],
+    ['vectors of Ollama', { model: 'm', embeddings: [[0.1]] }, []],
+    [
+      'a message of Bedrock',
+      {
+        output: {
+          message: {
+            role: 'assistant',
+            content: [{ text: 'a' }, { toolUse: { toolUseId: 't', name: 'f', input: {} } }],
+          },
+          more: 'b',
+        },
+        stopReason: 'tool_use',
+      },
+      ['assistant: a', '[tool-call] tool_call: {}', 'assistant: b'],
+    ],
     ['an image', { created: 1, data: [{ b64_json: 'iVBORw0KGgo=' }], usage: {} }, []],
     [
       'images, and the prompts that they were made from',
@@ -386,6 +415,14 @@ describe('log probabilities go with a change', () => {
     const body = { choices: [hidden] }
     expect(lines(replyOf(body))).toEqual(['assistant: a', 'assistant: a secret', 'assistant: b\n'])
     expect(masked(replyOf(body))).toContain('"logprobs":null')
+  })
+
+  test('those of Cohere, and the context of Ollama', () => {
+    const message = { role: 'assistant', content: [{ type: 'text', text: 'a secret' }] }
+    const logprobs = [{ token_ids: [1], text: 'a secret', logprobs: [-1] }]
+    expect(masked(replyOf({ message, logprobs }))).toContain('"logprobs":null')
+    expect(masked(replyOf({ response: 'a secret', context: [1] }))).toContain('"context":null')
+    expect(masked(replyOf({ response: 'a', context: [1] }))).toContain('"context":[1]')
   })
 
   test('token ids too', () => {

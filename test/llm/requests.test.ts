@@ -35,6 +35,76 @@ describe('what is found', () => {
       ['user: a', 'system: b', 'user: c', 'user: d', 'user: e', 'user: f'],
     ],
     [
+      'a system prompt beside a prompt',
+      { model: 'm', system: 'a', prompt: 'b', template: 'c' },
+      ['system: a', 'user: b', 'system: c'],
+    ],
+    [
+      'blocks of Bedrock',
+      {
+        system: [{ text: 'a' }],
+        messages: [
+          {
+            role: 'assistant',
+            content: [
+              { reasoningContent: { reasoningText: { text: 'b', signature: 'EqQB' } } },
+              { toolUse: { toolUseId: 't', name: 'f', input: { x: 1 } } },
+            ],
+          },
+          {
+            role: 'user',
+            content: [
+              { image: { format: 'png', source: { bytes: 'iVBO' } } },
+              { toolResult: { toolUseId: 't', content: [{ text: 'c' }, { json: ['d'] }] } },
+            ],
+          },
+        ],
+        toolConfig: { tools: [{ toolSpec: { name: 'f', description: 'hidden' } }] },
+      },
+      ['system: a', 'assistant: b', '[tool-call] tool_call: {"x":1}', 'tool: c', 'tool: ["d"]'],
+    ],
+    [
+      'parts of the AI SDK',
+      {
+        messages: [
+          {
+            ...{ id: 'm', role: 'assistant' },
+            parts: [
+              { type: 'reasoning', text: 'a' },
+              {
+                type: 'tool-f',
+                toolCallId: 'c',
+                state: 'output-available',
+                input: {},
+                output: 'b',
+              },
+            ],
+          },
+        ],
+      },
+      ['assistant: a', 'tool: "b"', '[tool-call] tool_call: {}'],
+    ],
+    [
+      'a run of AG-UI',
+      {
+        ...{ threadId: 't', runId: 'r', state: { x: 'b' }, forwardedProps: { y: 'd' } },
+        messages: [
+          { id: 'm', role: 'user', content: 'a' },
+          { id: 'n', role: 'assistant', toolCalls: [{ function: { name: 'f', arguments: '{}' } }] },
+        ],
+        context: [{ description: 'c', value: 'e' }],
+      },
+      [
+        'user: a',
+        'assistant: ',
+        '[tool-call] tool_call: {}',
+        'user: b',
+        'user: d',
+        'user: c',
+        'user: e',
+      ],
+    ],
+    [
       'what was said before, beside an input',
       {
         input: '',

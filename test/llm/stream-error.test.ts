@@ -6,7 +6,7 @@ import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import { afterEach, expect, test } from 'vitest'
 import type { OwnError } from '../../src/llm/api-error.js'
-import { arrayError, streamError } from '../../src/llm/stream-error.js'
+import { arrayError, lineError, streamError } from '../../src/llm/stream-error.js'
 import { eventTexts, problemOf } from './support.js'
 
 const ERROR: OwnError = {
@@ -116,12 +116,28 @@ test.each([
   expect(JSON.parse(arrayError({ ...ERROR, status }, true))).toEqual([body])
 })
 
-test.each(['openai-chat', 'openai-responses', 'anthropic-messages', 'gemini'] as const)(
-  'of an error event of Gatehouse only the message is text (%s)',
-  (api) => {
-    const data = /^data: (.*)$/m.exec(streamError(api, ERROR))?.[1]
-    expect(problemOf(data)).toBeUndefined()
-    const texts = eventTexts(data).map((text) => text.replace(/^.* = /, ''))
-    expect(new Set(texts)).toEqual(new Set([ERROR.message]))
-  },
-)
+test('an AI SDK, AG-UI and Cohere have an event of their own', () => {
+  const { message } = ERROR
+  expect(streamError('ai-sdk', ERROR)).toBe(event({ type: 'error', errorText: message }))
+  expect(streamError('ag-ui', ERROR)).toBe(
+    event({ type: 'RUN_ERROR', message, code: 'content_filter' }),
+  )
+  expect(streamError('cohere', ERROR)).toBe(
+    typed({ type: 'message-end', delta: { finish_reason: 'ERROR', error: message } } as never),
+  )
+})
+
+test('a stream of lines ends with one', () => {
+  expect(lineError(ERROR)).toBe(`${JSON.stringify({ error: ERROR.message })}\n`)
+  expect(lineError({ ...ERROR, reason: 'why' })).toContain('"reason":"why"')
+})
+
+test.each([
+  ...(['openai-chat', 'openai-responses', 'anthropic-messages', 'gemini'] as const),
+  ...(['cohere', 'ai-sdk', 'ag-ui', 'ollama'] as const),
+])('of an error event of Gatehouse only the message is text (%s)', (api) => {
+  const data = /^data: (.*)$/m.exec(streamError(api, ERROR))?.[1]
+  expect(problemOf(data)).toBeUndefined()
+  const texts = eventTexts(data).map((text) => text.replace(/^.* = /, ''))
+  expect(new Set(texts)).toEqual(new Set([ERROR.message]))
+})

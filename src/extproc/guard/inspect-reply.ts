@@ -155,6 +155,10 @@ export const isSuccess = (headers: Headers): boolean =>
 export const isEventStream = (headers: Headers): boolean =>
   (headers.get('content-type') ?? []).some((type) => /event-stream/i.test(type))
 
+/** Whether the content type is that of lines of JSON. */
+export const isOfLines = (headers: Headers): boolean =>
+  (headers.get('content-type') ?? []).some((type) => /ndjson/i.test(type))
+
 /** Returns the encodings in the order in which they were applied. */
 export const encodingOf = (headers: Headers): string =>
   (headers.get('content-encoding') ?? []).join(',')
@@ -163,9 +167,9 @@ export const encodingOf = (headers: Headers): string =>
 export function problemOfReply(headers: Headers): string | undefined {
   if (headers.get(':status')?.[0] === '206') return 'it is a part of a reply'
   const types = headers.get('content-type') ?? []
-  if (types.some((type) => /ndjson|jsonl|json-seq/i.test(type)))
+  if (types.some((type) => /jsonl|json-seq/i.test(type)))
     return 'it is a stream of a kind that cannot be read'
-  return isEventStream(headers) && !isReadable(encodingOf(headers))
+  return (isEventStream(headers) || isOfLines(headers)) && !isReadable(encodingOf(headers))
     ? UNREADABLE_ENCODING
     : undefined
 }

@@ -10,6 +10,7 @@ import type { GuardDeps } from '../webhook/guard-deps.js'
 import {
   encodingOf,
   isEventStream,
+  isOfLines,
   isSuccess,
   lengthOfReply,
   passesUnread,
@@ -28,8 +29,8 @@ export type ReplyPlan =
   /** Passed on as it arrives. */
   | { readonly type: 'pass' }
   | { readonly type: 'refuse'; readonly problem: string }
-  /** As events. */
-  | { readonly type: 'stream'; readonly decoder: Decoder }
+  /** As events, or as lines. */
+  | { readonly type: 'stream'; readonly form: StreamedForm; readonly decoder: Decoder }
   /** streamed: present if the headers do not tell a streamed reply from a whole one. */
   | { readonly type: 'hold'; readonly streamed: MayBeStreamed | undefined }
 
@@ -45,16 +46,23 @@ export function replyPlan(
   const problem = isSuccess(headers) ? problemOfReply(headers) : undefined
   if (problem !== undefined)
     return passesUnread(guard, problem, deps) ? { type: 'pass' } : { type: 'refuse', problem }
-  if (isSuccess(headers) && isEventStream(headers)) {
+  const form = isSuccess(headers) ? declaredForm(headers) : undefined
+  if (form !== undefined) {
     const decoder = decoderOf(encodingOf(headers), { maxBytes: maxBodyBytes })
     return decoder === undefined
       ? { type: 'refuse', problem: UNREADABLE_ENCODING }
-      : { type: 'stream', decoder }
+      : { type: 'stream', form, decoder }
   }
   if (lengthOfReply(headers) > maxBodyBytes) return { type: 'refuse', problem: TOO_LARGE }
-  const form = mayBe(headers, path)
-  const decoder = form && decoderOf(encodingOf(headers), { maxBytes: maxBodyBytes })
-  return { type: 'hold', streamed: decoder && { form, decoder } }
+  const perhaps = mayBe(headers, path)
+  const decoder = perhaps && decoderOf(encodingOf(headers), { maxBytes: maxBodyBytes })
+  return { type: 'hold', streamed: decoder && { form: perhaps, decoder } }
+}
+
+/** What the headers say about a streamed reply; undefined: nothing. */
+function declaredForm(headers: Headers): StreamedForm | undefined {
+  if (isEventStream(headers)) return 'events'
+  return isOfLines(headers) ? 'lines' : undefined
 }
 
 /** Servers may declare events and answer an error in JSON. undefined: it can only be whole. */

@@ -12,7 +12,7 @@ import { prepareAnswer, type PreparedAnswer, sendPrepared } from '../stream/prep
 import type { BodyPart, Headers, HeadersPart } from '../stream/process-message.js'
 import type { FirstMessage, ProcessorStream } from '../stream/processor.js'
 import { createOwnReply, OF_THE_BYTES, type OwnReply } from '../stream/reply-output.js'
-import { eventStream, type Framing, jsonArray } from '../streamed/framing.js'
+import { eventStream, type Framing, jsonArray, jsonLines } from '../streamed/framing.js'
 import { createOpening, type StreamedForm, type StreamOpening } from '../streamed/opening.js'
 import { createStreamedPhase, type StreamedPhase } from '../streamed/streamed-phase.js'
 import type { Guard } from '../webhook/compiled-guard.js'
@@ -70,7 +70,7 @@ export function createResponseGuard(
     phase.become(plan.type !== 'pass' ? 'holding' : isWhole ? 'done' : 'passing')
     if (plan.type === 'pass') sendHeaders(stream.send, 'response')
     else if (plan.type === 'refuse') refuseUnread(plan.problem)
-    else if (plan.type === 'stream') startStream('events', plan.decoder)
+    else if (plan.type === 'stream') startStream(plan.form, plan.decoder)
     else if (plan.streamed !== undefined) opening = openingOf(plan.streamed, stream.signal)
   }
   const lookForStream = async (message: BodyPart, opened: StreamOpening): Promise<void> => {
@@ -119,6 +119,7 @@ const STREAMED = ['content-length', ...OF_THE_BYTES]
 const FRAMINGS: Readonly<Record<StreamedForm, (maxBytes: number) => Framing>> = {
   array: jsonArray,
   events: eventStream,
+  lines: jsonLines,
 }
 
 function openingOf({ form, decoder }: MayBeStreamed, signal: Ending): StreamOpening {

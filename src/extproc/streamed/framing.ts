@@ -3,8 +3,9 @@
 import type { OwnError } from '../../llm/api-error.js'
 import type { EventFrameReader } from '../../llm/framing/frame.js'
 import { createJsonArrayReader } from '../../llm/framing/json-array-frames.js'
+import { createJsonLineReader } from '../../llm/framing/json-line-frames.js'
 import { createSseReader } from '../../llm/framing/sse-frames.js'
-import { arrayError, streamError } from '../../llm/stream-error.js'
+import { arrayError, lineError, streamError } from '../../llm/stream-error.js'
 import type { LlmApi } from '../../llm/text/api.js'
 
 /** A framing of events, with its early end. */
@@ -18,6 +19,12 @@ export interface Framing {
 export const eventStream = (maxBytes: number): Framing => ({
   reader: createSseReader(maxBytes),
   errorEnd: (error, api) => streamError(api, error),
+})
+
+/** Framing of Ollama's streams: a line of JSON for each event. */
+export const jsonLines = (maxBytes: number): Framing => ({
+  reader: createJsonLineReader(maxBytes),
+  errorEnd: (error) => lineError(error),
 })
 
 /** Framing of Gemini's streams without alt=sse. */

@@ -3,8 +3,8 @@
 
 import { type Decoder, resumed } from '../encodings/decoder.js'
 
-/** What a reply may be besides a body that is read as a whole: one JSON array, or events. */
-export type StreamedForm = 'array' | 'events'
+/** What a reply may be besides a body that is read as a whole: one JSON array, events, or lines of JSON. */
+export type StreamedForm = 'array' | 'events' | 'lines'
 
 /** What the first bytes of a body tell. */
 export type Opening =
@@ -61,4 +61,5 @@ const JSON_BEGINS: ReadonlySet<number> = new Set([LIST, ...Buffer.from('{"')])
 const BEGINS: Readonly<Record<StreamedForm, (byte: number) => boolean>> = {
   array: (byte) => byte === LIST,
   events: (byte) => !JSON_BEGINS.has(byte),
+  lines: (byte) => JSON_BEGINS.has(byte),
 }

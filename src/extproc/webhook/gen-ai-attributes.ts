@@ -18,6 +18,11 @@ const NAMES: Readonly<Record<LlmApi, ApiNames>> = {
   'openai-images': { provider: 'openai', operation: 'generate_content' },
   'openai-moderations': { provider: 'openai', operation: 'moderation' },
   'anthropic-messages': { provider: 'anthropic', operation: 'chat' },
+  cohere: { provider: 'cohere', operation: 'chat' },
+  ollama: { provider: 'ollama', operation: 'chat' },
+  'ai-sdk': { provider: 'ai-sdk', operation: 'chat' },
+  'ag-ui': { provider: 'ag-ui', operation: 'invoke_agent' },
+  'bedrock-converse': { provider: 'aws.bedrock', operation: 'chat' },
   gemini: { provider: 'gcp.gemini', operation: 'generate_content' },
 }
 

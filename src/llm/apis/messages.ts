@@ -1,63 +1,68 @@
-// Reads messages and choices of OpenAI's chat completions, messages and blocks of Anthropic's API, and choices of
-// OpenAI's completions, in requests, replies and events alike. Each server ignores what only the others have.
+// Reads messages and choices of OpenAI's chat completions, messages and blocks of Anthropic's, Cohere's, Ollama's and
+// Bedrock's APIs, messages of the AI SDK and of AG-UI, and choices of OpenAI's completions, in requests, replies and
+// events alike. Each server ignores what only the others have.
 
 import type { JsonNode } from '../../json/json-node.js'
 import { asArray, asObject, type JsonObjectNode, member, present } from '../../json/members.js'
 import { UnreadableForm } from '../../json/unreadable-form.js'
 import type { Work } from '../../turns.js'
 import type { Entry } from '../text/conversation.js'
-import { formOf, type Holds, ofTypes } from '../text/form.js'
+import { formOf, type Holds, type Members, ofTypes } from '../text/form.js'
 import type { At, FoundText, Source } from '../text/found-text.js'
 import { entriesOf, messageEntries, roleOf, sweepMessage } from '../text/message.js'
+import { OF_OTHER_MESSAGES } from '../text/other-messages.js'
 import { BLOCKS, OF_MESSAGES, SAID } from '../text/settings.js'
 import { sweepMember, sweepObject } from '../text/sweep.js'
 
 const CALL: Readonly<Record<string, Holds>> = { input: 'jsonCall' }
 
-/** The form of messages and choices. */
-export const MESSAGES = formOf(
-  {
-    '': {
-      ...{ text: 'text', refusal: 'text', transcript: 'text', reasoning_content: 'text' },
-      ...{ summary: 'text', title: 'text', context: 'text', cited_text: 'text', lines: 'text' },
-      ...{ error_message: 'text', stderr: 'text', stdout: 'text' },
-    },
-    [SAID]: {
-      ...{ content: 'inner', reasoning: 'inner', reasoning_details: 'inner', thinking: 'inner' },
-      ...{ tool_calls: 'inner', function_call: 'inner', audio: 'inner', images: 'file' },
-      ...{ annotations: 'inner', citations: 'inner', context: 'inner' },
-    },
-    tool_calls: { function: 'inner', custom: 'inner' },
-    'function function_call': { arguments: 'jsonCall' },
-    custom: { input: 'call' },
-    [`${BLOCKS} source prediction file`]: { content: 'inner' },
-    [BLOCKS]: {
-      ...{ thinking: 'inner', tool_references: 'inner', annotations: 'inner', citations: 'inner' },
-    },
-    [ofTypes(BLOCKS, 'image document')]: { source: 'inner' },
-    [ofTypes(BLOCKS, 'file')]: { file: 'inner' },
-    [ofTypes(BLOCKS, 'image_url')]: { image_url: 'file' },
-    [ofTypes(BLOCKS, 'video_url')]: { video_url: 'file' },
-    [ofTypes(BLOCKS, 'audio_url')]: { audio_url: 'file' },
-    [ofTypes(BLOCKS, 'document_url')]: { document_url: 'file' },
-    [ofTypes(BLOCKS, 'input_audio')]: { input_audio: 'file' },
-    'system context': { citations: 'inner' },
-    annotations: { file: 'inner' },
-    'audio input_audio': { data: 'file' },
-    'image_url video_url audio_url document_url': { url: 'file' },
-    images: { image_url: 'file', b64_json: 'file' },
-    file: { file_data: 'file' },
-    'reasoning_details:reasoning.encrypted': { data: 'file' },
-    // A document's source is text or base64.
-    'source:base64': { data: 'file' },
-    'source:text': { data: 'text' },
-    [ofTypes(BLOCKS, 'tool_use server_tool_use mcp_tool_use')]: CALL,
-    [ofTypes(BLOCKS, 'redacted_thinking')]: { data: 'file' },
-    [ofTypes(BLOCKS, 'mcp_tool_listing')]: { tools: 'definition' },
-    [ofTypes(BLOCKS, 'tool_addition')]: { tool: 'definition', tools: 'definition' },
+/** What the members of messages, choices and blocks hold. */
+export const IN_MESSAGES: Members = {
+  '': {
+    ...{ text: 'text', refusal: 'text', transcript: 'text', reasoning_content: 'text' },
+    ...{ summary: 'text', title: 'text', context: 'text', cited_text: 'text', lines: 'text' },
+    ...{ error_message: 'text', stderr: 'text', stdout: 'text' },
   },
-  OF_MESSAGES,
-)
+  [SAID]: {
+    ...{ content: 'inner', reasoning: 'inner', reasoning_details: 'inner', thinking: 'inner' },
+    ...{ tool_calls: 'inner', function_call: 'inner', audio: 'inner', images: 'file' },
+    ...{ annotations: 'inner', citations: 'inner', context: 'inner' },
+  },
+  tool_calls: { function: 'inner', custom: 'inner' },
+  'function function_call': { arguments: 'jsonCall' },
+  custom: { input: 'call' },
+  [`${BLOCKS} source prediction file`]: { content: 'inner' },
+  [BLOCKS]: {
+    ...{ thinking: 'inner', tool_references: 'inner', annotations: 'inner', citations: 'inner' },
+  },
+  [ofTypes(BLOCKS, 'image document')]: { source: 'inner' },
+  [ofTypes(BLOCKS, 'file')]: { file: 'inner' },
+  [ofTypes(BLOCKS, 'image_url')]: { image_url: 'file' },
+  [ofTypes(BLOCKS, 'video_url')]: { video_url: 'file' },
+  [ofTypes(BLOCKS, 'audio_url')]: { audio_url: 'file' },
+  [ofTypes(BLOCKS, 'document_url')]: { document_url: 'file' },
+  [ofTypes(BLOCKS, 'input_audio')]: { input_audio: 'file' },
+  'system context': { citations: 'inner' },
+  annotations: { file: 'inner' },
+  'audio input_audio': { data: 'file' },
+  'image_url video_url audio_url document_url': { url: 'file' },
+  images: { image_url: 'file', b64_json: 'file' },
+  file: { file_data: 'file' },
+  'reasoning_details:reasoning.encrypted': { data: 'file' },
+  // A document's source is text or base64.
+  'source:base64': { data: 'file' },
+  'source:text': { data: 'text' },
+  [ofTypes(BLOCKS, 'tool_use server_tool_use mcp_tool_use')]: CALL,
+  [ofTypes(BLOCKS, 'redacted_thinking')]: { data: 'file' },
+  [ofTypes(BLOCKS, 'mcp_tool_listing')]: { tools: 'definition' },
+  [ofTypes(BLOCKS, 'tool_addition')]: { tool: 'definition', tools: 'definition' },
+}
+
+/** The settings of messages, choices and blocks. */
+export const WITH_MESSAGES = [OF_MESSAGES, ...OF_OTHER_MESSAGES] as const
+
+/** The form of messages and choices. */
+export const MESSAGES = formOf(IN_MESSAGES, ...WITH_MESSAGES)
 
 /** json: the body that is read; likewise below. */
 export function* readMessages(node: JsonNode, json: Source): Work<readonly Entry[]> {

@@ -14,6 +14,7 @@ import { readContent } from './anthropic.js'
 import { anythingIn, besideIn, IN_REPLY, IN_RESPONSE } from './beside.js'
 import { readCandidates } from './gemini.js'
 import { IN_IMAGES, isImages } from './images.js'
+import { readConverse, readMessageReply, readTextReply } from './message-replies.js'
 import { readChoices } from './messages.js'
 import { IN_MODERATION } from './moderations.js'
 import { readItems } from './responses-items.js'
@@ -28,6 +29,15 @@ export function* readMarked(
 ): Work<readonly [LlmApi, readonly Entry[]]> {
   const node = (mark && member(body, mark)) ?? body
   switch (mark) {
+    case 'converse':
+      return ['bedrock-converse', yield* readConverse(body, json)]
+    case 'message':
+      return [body.members.has('done') ? 'ollama' : 'cohere', yield* readMessageReply(body, json)]
+    case 'response':
+      return ['ollama', yield* readTextReply(body, json)]
+    case 'embeddings':
+    case 'embedding':
+      return ['openai-embeddings', yield* readVectors(node, json, yield* rest(body, json, [mark]))]
     case 'choices':
       return [
         apiOfChoices(node),
@@ -54,7 +64,10 @@ export function* readMarked(
     case 'data':
       return isImages(node)
         ? ['openai-images', yield* rest(body, json, [], IN_IMAGES)]
-        : ['openai-embeddings', yield* readVectors(node, json, yield* rest(body, json, [mark]))]
+        : [
+            'openai-embeddings',
+            yield* readVectors(ofObjects(node), json, yield* rest(body, json, [mark])),
+          ]
     case 'results':
       return ['openai-moderations', yield* rest(body, json, [], IN_MODERATION)]
     default:
@@ -95,10 +108,14 @@ function* readVectors(
   json: Source,
   rest: readonly Entry[],
 ): Work<readonly Entry[]> {
-  for (const item of asArray(node, 'data').items) asObject(item, 'an embedding')
   if (rest.length > 0 || (yield* anythingIn(node, saidBy(json), 'data')).length > 0)
     throw new UnreadableForm('its data is neither of embeddings nor of images')
   return []
+}
+
+function ofObjects(node: JsonNode): JsonNode {
+  for (const item of asArray(node, 'data').items) asObject(item, 'an embedding')
+  return node
 }
 
 /** Reads any other JSON: errors, lists of models, stored objects. */

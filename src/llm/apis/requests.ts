@@ -46,7 +46,7 @@ const BESIDE: Readonly<Record<string, (name: string) => Reader>> = {
 }
 /** Definitions of tools; webhooks are not shown them. */
 const DEFINITIONS: Readonly<Record<Family, readonly string[]>> = {
-  messages: ['tools', 'functions'],
+  messages: ['tools', 'functions', 'toolConfig'],
   completions: [],
   input: ['tools'],
   embeddings: [],
@@ -97,7 +97,12 @@ const FAMILIES: Readonly<Record<Family, Members>> = {
     prediction: blocks('prediction', 'assistant'),
     ...besideOf(),
   },
-  completions: { prompt: strings('a prompt'), suffix: strings('a suffix'), ...besideOf() },
+  completions: {
+    system: blocks('system', 'system'),
+    prompt: strings('a prompt'),
+    suffix: strings('a suffix'),
+    ...besideOf(),
+  },
   input: { instructions, prompt: readKeptPrompt, ...besideOf(), input },
   embeddings: { input: strings('an input'), ...besideOf() },
   gemini: {

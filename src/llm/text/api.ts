@@ -10,3 +10,8 @@ export type LlmApi =
   | 'openai-moderations'
   | 'anthropic-messages'
   | 'gemini'
+  | 'cohere'
+  | 'ollama'
+  | 'ai-sdk'
+  | 'ag-ui'
+  | 'bedrock-converse'

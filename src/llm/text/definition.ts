@@ -27,6 +27,13 @@ const DEFINITION = openForm({
           fileSearch retrieval`,
       },
     },
+  // Bedrock's tools.
+  toolConfig: { open: 'tools toolChoice' },
+  tools: { open: 'toolSpec systemTool cachePoint' },
+  toolSpec: { name: 'name', open: 'inputSchema' },
+  inputSchema: { schema: 'json' },
+  toolChoice: { open: 'tool auto any' },
+  'tool systemTool': { name: 'name' },
   // Of the requests to a tool's server.
   headers: {
     credential: 'Authorization authorization X-API-Key X-Api-Key x-api-key Api-Key api-key',

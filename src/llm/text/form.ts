@@ -40,7 +40,7 @@ export interface Form {
 }
 
 /** Owners, with spaces between → what their members hold. An owner may name a type of its objects: "content:tool_use". */
-type Members = Readonly<Record<string, Readonly<Record<string, Holds>>>>
+export type Members = Readonly<Record<string, Readonly<Record<string, Holds>>>>
 
 /** Owners → what their members hold → the names of those, with spaces between. */
 export type PlacedSettings = Readonly<Record<string, Readonly<Partial<Record<Holds, string>>>>>
@@ -126,8 +126,16 @@ export function holdsOf(
   if (every !== undefined) return every
   const place = owners.get(owner)
   return (
-    (type === undefined ? undefined : place?.types.get(type)?.get(name)) ??
+    (type === undefined ? undefined : place && heldByType(place, type)?.get(name)) ??
     place?.members.get(name) ??
     owners.get('')?.members.get(name)
   )
+}
+
+/** Some types have a name after a word of the API, as "tool-weather"; a form lists them as "tool-*". */
+function heldByType({ types }: Owner, type: string): ReadonlyMap<string, Holds> | undefined {
+  const found = types.get(type)
+  if (found !== undefined || types.size === 0) return found
+  const dash = type.indexOf('-')
+  return dash === -1 ? undefined : types.get(`${type.slice(0, dash)}-*`)
 }

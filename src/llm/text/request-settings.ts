@@ -77,8 +77,26 @@ const OF_DATA_SOURCES: PlacedSettings = {
   fields_mapping: { name: 'content_fields title_field url_field filepath_field vector_fields' },
 }
 
+/** AG-UI and the AI SDK. */
+const OF_AGENTS: PlacedSettings = {
+  request: { id: 'threadId runId parentRunId messageId id', word: 'trigger' },
+}
+
+/** Bedrock's options; toolConfig defines tools. */
+const OF_BEDROCK: PlacedSettings = {
+  request: {
+    ...{ open: 'inferenceConfig guardrailConfig performanceConfig serviceTier', id: 'modelId' },
+    path: 'additionalModelResponseFieldPaths',
+  },
+  guardrailConfig: {
+    id: 'guardrailIdentifier guardrailVersion',
+    word: 'trace streamProcessingMode',
+  },
+  performanceConfig: { word: 'latency' },
+}
+
 /** The form of a request's members outside its messages. */
-export const REQUEST = openForm(OF_REQUEST, OF_DATA_SOURCES)
+export const REQUEST = openForm(OF_REQUEST, OF_DATA_SOURCES, OF_AGENTS, OF_BEDROCK)
 
 /** The same for Gemini. */
 export const GEMINI_REQUEST = openForm(

@@ -1,0 +1,64 @@
+// Reads events whose type says which of their members continue a text, and which other member tells the texts of that
+// type apart: those of the AI SDK and of AG-UI.
+
+import type { JsonNode } from '../../json/json-node.js'
+import { asString, type JsonObjectNode, member, present } from '../../json/members.js'
+import { ownPart } from '../../own-text.js'
+import type { Work } from '../../turns.js'
+import { goingOn, spokenAt, type TextsAndEnds, together, whole } from '../text/event-texts.js'
+import type { Form } from '../text/form.js'
+import { callOf, type FoundText, foundText, type Source } from '../text/found-text.js'
+import { besideEvent } from './beside.js'
+
+/** What the events of a type say. */
+export interface TypedEvent {
+  /** Member that tells the texts of this kind apart; absent: there is one at a time. */
+  readonly id?: string
+  /** Member with the next part of a text. */
+  readonly part?: string
+  /** Member with all that a tool is called with. */
+  readonly call?: string
+  /** Name of the text, the same in all of its events. */
+  readonly of: string
+  /** Whether the text is what a tool is called with, as JSON. */
+  readonly isCall?: boolean
+  /** Whether the text ends. */
+  readonly isEnd?: boolean
+}
+
+/** form: of what the event has beside its text. */
+export function* readTypedEvent(
+  json: Source,
+  root: JsonObjectNode,
+  event: TypedEvent,
+  form: Form,
+): Work<TextsAndEnds> {
+  const { id, part = '', call = '', of, isCall, isEnd } = event
+  const channel = id === undefined ? of : `${idWord(json, member(root, id))} ${of}`
+  const at = spokenAt(json, channel)
+  const found: TextsAndEnds[] = []
+  const text = present(member(root, part))
+  if (text !== undefined) {
+    const node = asString(text, part)
+    found.push(goingOn([isCall === true ? yield* callOf(node, at, true) : foundText(node, at)]))
+  }
+  const input = present(member(root, call))
+  if (input !== undefined) found.push(yield* wholeCall(input, spokenAt(json, `${channel} whole`)))
+  found.push(yield* besideEvent(root, spokenAt(json, 'event'), [part, call], form))
+  if (isEnd === true) found.push({ texts: [], ends: [channel] })
+  return together(found)
+}
+
+function* wholeCall(input: JsonNode, at: ReturnType<typeof spokenAt>): Work<TextsAndEnds> {
+  const found: FoundText[] = [yield* callOf(input, at, input.type !== 'string')]
+  return whole(found)
+}
+
+/** Longer ids are told apart by their beginning. */
+const LONGEST_ID = 128
+
+/** Returns the word of an id in a channel. The mark tells it from the name of a member. */
+function idWord(json: Source, node: JsonNode | undefined): string {
+  if (node?.type !== 'string') return '~'
+  return ownPart(`~${node.value.slice(0, LONGEST_ID).replaceAll(/\s/g, '_')}`, json.text)
+}
