@@ -238,7 +238,7 @@ const anyOther = fc.constantFrom<object>(
 const anyMoments = fc.record({
   /** Whether indexes grow, or the first of each is any of a few. */
   indexes: fc.constantFrom<'one' | 'growing' | 'any'>('one', 'growing', 'any'),
-  types: fc.array(fc.constantFrom('content-delta', 'text-delta', 'chunk-1', 'of.tomorrow'), {
+  types: fc.array(fc.constantFrom('x-content-delta', 'x-delta', 'chunk-1', 'of.tomorrow'), {
     minLength: 1,
     maxLength: 3,
   }),
