@@ -24,16 +24,16 @@ const CHUNKS: readonly (readonly [string, TypedEvent])[] = [
 ]
 
 const EVENTS: ReadonlyMap<string, TypedEvent> = new Map<string, TypedEvent>([
-  ['TEXT_MESSAGE_START', MESSAGE],
+  ['TEXT_MESSAGE_START', { ...MESSAGE, isStart: true }],
   ['TEXT_MESSAGE_CONTENT', { ...MESSAGE, part: 'delta' }],
   ['TEXT_MESSAGE_END', { ...MESSAGE, isEnd: true }],
-  ['REASONING_MESSAGE_START', REASONING],
+  ['REASONING_MESSAGE_START', { ...REASONING, isStart: true }],
   ['REASONING_MESSAGE_CONTENT', { ...REASONING, part: 'delta' }],
   ['REASONING_MESSAGE_END', { ...REASONING, isEnd: true }],
-  ['THINKING_TEXT_MESSAGE_START', THINKING],
+  ['THINKING_TEXT_MESSAGE_START', { ...THINKING, isStart: true }],
   ['THINKING_TEXT_MESSAGE_CONTENT', { ...THINKING, part: 'delta' }],
   ['THINKING_TEXT_MESSAGE_END', { ...THINKING, isEnd: true }],
-  ['TOOL_CALL_START', CALL],
+  ['TOOL_CALL_START', { ...CALL, isStart: true }],
   ['TOOL_CALL_ARGS', { ...CALL, part: 'delta' }],
   ['TOOL_CALL_END', { ...CALL, isEnd: true }],
   ...CHUNKS,

@@ -16,13 +16,13 @@ const CALL: TypedEvent = { id: 'toolCallId', of: 'input', isCall: true }
 const OTHER: TypedEvent = { of: 'none' }
 
 const EVENTS: ReadonlyMap<string, TypedEvent> = new Map<string, TypedEvent>([
-  ['text-start', TEXT],
+  ['text-start', { ...TEXT, isStart: true }],
   ['text-delta', { ...TEXT, part: 'delta' }],
   ['text-end', { ...TEXT, isEnd: true }],
-  ['reasoning-start', REASONING],
+  ['reasoning-start', { ...REASONING, isStart: true }],
   ['reasoning-delta', { ...REASONING, part: 'delta' }],
   ['reasoning-end', { ...REASONING, isEnd: true }],
-  ['tool-input-start', CALL],
+  ['tool-input-start', { ...CALL, isStart: true }],
   ['tool-input-delta', { ...CALL, part: 'inputTextDelta' }],
   ['tool-input-available', { ...CALL, call: 'input', isEnd: true }],
   ['tool-input-error', { ...CALL, call: 'input', isEnd: true }],

@@ -51,7 +51,7 @@ export function* readCohereEvent(
   const index = indexOf(json, member(root, 'index'))
   const found: TextsAndEnds[] = []
   if (said !== undefined)
-    found.push(yield* readMessage(json, root, asObject(said, 'a message'), index))
+    found.push(yield* readMessage(json, root, asObject(said, 'a message'), { index, type }))
   if (delta !== undefined)
     found.push(yield* besideEvent(delta, spokenAt(json, 'delta'), ['message'], BESIDE))
   found.push(yield* besideEvent(root, spokenAt(json, 'event'), ['delta', 'logprobs'], BESIDE))
@@ -71,12 +71,13 @@ function* readMessage(
   json: Source,
   root: JsonObjectNode,
   message: JsonObjectNode,
-  index: string,
+  { index, type }: { readonly index: string; readonly type: string },
 ): Work<TextsAndEnds> {
   const at = spokenAt(json, index)
   const found: FoundText[] = []
   yield* sweepObject(message, 'message', at, MESSAGES, found)
-  const texts = found.map((text) => ({ ...text, channel: channelOf(text, index) }))
+  const continuing = type.endsWith('-delta') ? { continues: true } : {}
+  const texts = found.map((text) => ({ ...text, channel: channelOf(text, index), ...continuing }))
   const logprobs = present(member(root, 'logprobs'))
   if (logprobs !== undefined) yield* addEchoes(texts, 0, [{ name: 'logprobs', node: logprobs }], at)
   if (texts.length === 0) return NOTHING

@@ -22,6 +22,8 @@ export interface TypedEvent {
   readonly of: string
   /** Whether the text is what a tool is called with, as JSON. */
   readonly isCall?: boolean
+  /** Whether the text begins, with nothing in it. */
+  readonly isStart?: boolean
   /** Whether the text ends. */
   readonly isEnd?: boolean
 }
@@ -33,14 +35,21 @@ export function* readTypedEvent(
   event: TypedEvent,
   form: Form,
 ): Work<TextsAndEnds> {
-  const { id, part = '', call = '', of, isCall, isEnd } = event
+  const { id, part = '', call = '', of, isCall, isEnd, isStart } = event
   const channel = id === undefined ? of : `${idWord(json, member(root, id))} ${of}`
   const at = spokenAt(json, channel)
   const found: TextsAndEnds[] = []
   const text = present(member(root, part))
   if (text !== undefined) {
     const node = asString(text, part)
-    found.push(goingOn([isCall === true ? yield* callOf(node, at, true) : foundText(node, at)]))
+    const said = isCall === true ? yield* callOf(node, at, true) : foundText(node, at)
+    found.push(goingOn([{ ...said, continues: true }]))
+  }
+  const type = present(member(root, 'type'))
+  if (isStart === true && type?.type === 'string') {
+    // It says nothing yet. Parts under an id that no event has begun continue the last text.
+    const said = isCall === true ? yield* callOf(type, at, true) : foundText(type, at)
+    found.push(goingOn([{ ...said, text: '' }]))
   }
   const input = present(member(root, call))
   if (input !== undefined) found.push(yield* wholeCall(input, spokenAt(json, `${channel} whole`)))

@@ -217,6 +217,47 @@ const FORMS: Readonly<Record<string, Event>> = {
     candidates: [{ index, content: { parts: [{ x_said: piece }] } }],
   }),
   'a text beside a candidate': (piece, { index }) => ({ candidates: [{ index, x_said: piece }] }),
+  'content of a message of Cohere': (piece, { index }) => ({
+    type: 'content-delta',
+    index,
+    delta: { message: { content: { text: piece } } },
+  }),
+  'plan of a message of Cohere': (piece, { index }) => ({
+    type: 'tool-plan-delta',
+    index,
+    delta: { message: { tool_plan: piece } },
+  }),
+  'citation of a message of Cohere': (piece, { index }) => ({
+    type: 'citation-start',
+    index,
+    delta: { message: { citations: { start: 1, end: 2, text: piece } } },
+  }),
+  'text of the AI SDK': (piece, { id }) => ({ type: 'text-delta', id, delta: piece }),
+  'reasoning of the AI SDK': (piece, { id }) => ({ type: 'reasoning-delta', id, delta: piece }),
+  'data of the AI SDK': (piece, { id }) => ({ type: 'data-x', id, data: { said: piece } }),
+  'input of a tool of the AI SDK': (piece, { id }) => ({
+    type: 'tool-input-delta',
+    toolCallId: id,
+    inputTextDelta: piece,
+  }),
+  'message of AG-UI': (piece, { id }) => ({
+    type: 'TEXT_MESSAGE_CONTENT',
+    messageId: id,
+    delta: piece,
+  }),
+  'chunk of a message of AG-UI': (piece, { id }) => ({
+    type: 'TEXT_MESSAGE_CHUNK',
+    messageId: id,
+    delta: piece,
+  }),
+  'result of a tool of AG-UI': (piece, { id }) => ({
+    type: 'TOOL_CALL_RESULT',
+    messageId: id,
+    toolCallId: id,
+    content: piece,
+  }),
+  'message of Ollama': (piece) => ({ message: { role: 'assistant', content: piece }, done: false }),
+  'thoughts of Ollama': (piece) => ({ response: '', thinking: piece, done: false }),
   'an event of any type': (piece, { type, index, id }) => ({
     type,
     index,

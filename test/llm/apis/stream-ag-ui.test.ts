@@ -42,8 +42,8 @@ describe('what is whole', () => {
   const call = { id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }
   test.each([
     [{ type: 'RUN_STARTED', threadId: 't', runId: 'r', timestamp: 1 }, []],
-    [{ type: 'TEXT_MESSAGE_START', messageId: 'm', role: 'assistant' }, []],
-    [{ type: 'TOOL_CALL_START', toolCallId: 'c', toolCallName: 'f', parentMessageId: 'm' }, []],
+    [{ type: 'TEXT_MESSAGE_START', messageId: 'm', role: 'assistant' }, ['']],
+    [{ type: 'TOOL_CALL_START', toolCallId: 'c', toolCallName: 'f', parentMessageId: 'm' }, ['']],
     [
       { type: 'TOOL_CALL_RESULT', messageId: 'm', toolCallId: 'c', content: 'A', role: 'tool' },
       ['A'],

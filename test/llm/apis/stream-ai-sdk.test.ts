@@ -38,8 +38,8 @@ describe('what is whole', () => {
   test.each([
     [{ type: 'start', messageId: 'm-1' }, []],
     [{ type: 'start-step' }, []],
-    [{ type: 'text-start', id: 't', providerMetadata: anthropic }, []],
-    [{ type: 'tool-input-start', toolCallId: 'c', toolName: 'f', title: 'A' }, ['A']],
+    [{ type: 'text-start', id: 't', providerMetadata: anthropic }, ['']],
+    [{ type: 'tool-input-start', toolCallId: 'c', toolName: 'f', title: 'A' }, ['', 'A']],
     [
       { type: 'tool-input-available', toolCallId: 'c', toolName: 'f', input: { a: 1 } },
       ['{"a":1}'],
