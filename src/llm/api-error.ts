@@ -21,6 +21,7 @@ export function apiError(api: LlmApi, error: OwnError): JsonObject {
     case 'anthropic-messages':
       return anthropicError(error)
     case 'gemini':
+    case 'gemini-interactions':
       return geminiError(error)
     case 'ollama':
       return ollamaError(error)

@@ -29,11 +29,38 @@ export function familyOfRequest(body: JsonObjectNode, path: string): Family {
   if (present(prompt) !== undefined && member(body, 'messages') === undefined)
     families.delete('messages')
   if (prompt !== undefined) families.add(familyOfPrompt(prompt.type, families))
+  const other = otherFamily(body, families, path)
+  if (other !== undefined) return other
   const [family, ...others] = families
   if (family === undefined) throw unknownForm(body, path)
   if (others.length > 0) throw new UnreadableForm('it is of two forms at once')
   return family === 'input' && isEmbedding(body, path) ? 'embeddings' : family
 }
+
+/** Returns a family that is told by several members, or by the path where no other reads the body. */
+function otherFamily(
+  body: JsonObjectNode,
+  families: ReadonlySet<Family>,
+  path: string,
+): Family | undefined {
+  const has = (name: string): boolean => present(member(body, name)) !== undefined
+  const isNoneOr = (family: Family): boolean =>
+    families.size === 0 || (families.size === 1 && families.has(family))
+  if (has('input') && [...families].every((name) => name === 'input' || name === 'gemini')) {
+    const isText = member(body, 'system_instruction')?.type === 'string'
+    if (isText || INTERACTION_MARKS.some(has)) return 'interaction'
+  }
+  if (has('input') || !isNoneOr('input')) return undefined
+  const isConversation = apiOfPath(path) === 'mistral-conversations'
+  if (has('inputs') && (isConversation || CONVERSATION_MARKS.some(has))) return 'conversation'
+  if (has('assistant_id') || has('tool_outputs')) return 'thread'
+  return families.size === 0 && has('role') && has('content') ? 'thread' : undefined
+}
+
+/** Members beside an input that only Gemini's interactions have. */
+const INTERACTION_MARKS = ['previous_interaction_id', 'generation_config', 'agent_config', 'agent']
+/** Members beside inputs that only Mistral's conversations have. */
+const CONVERSATION_MARKS = ['agent_id', 'completion_args', 'handoff_execution', 'model', 'store']
 
 function unknownForm(body: JsonObjectNode, path: string): UnreadableForm {
   const api = unreadableApi(body, undefined, path)
@@ -74,11 +101,17 @@ export function apiOfRequest(body: JsonObjectNode, family: Family, path: string)
     case 'completions':
       return apiOfPrompt(path)
     case 'input':
-      return apiOfPath(path) === 'openai-moderations' ? 'openai-moderations' : 'openai-responses'
+      return apiOfInput(path)
     case 'embeddings':
       return apiOfPath(path) === 'openai-moderations' ? 'openai-moderations' : 'openai-embeddings'
     case 'gemini':
       return 'gemini'
+    case 'conversation':
+      return 'mistral-conversations'
+    case 'interaction':
+      return 'gemini-interactions'
+    case 'thread':
+      return 'openai-threads'
   }
 }
 
@@ -116,6 +149,11 @@ const hasParts = (messages: JsonNode | undefined): boolean =>
     (item) => item.type === 'object' && item.members.has('parts') && !item.members.has('content'),
   )
 
+function apiOfInput(path: string): LlmApi {
+  const api = apiOfPath(path)
+  return api === 'openai-moderations' || api === 'gemini-interactions' ? api : 'openai-responses'
+}
+
 function apiOfPrompt(path: string): LlmApi {
   const api = apiOfPath(path)
   return api === 'openai-images' || api === 'ollama' ? api : 'openai-completions'
@@ -131,6 +169,9 @@ const PATHS: readonly (readonly [part: string, LlmApi])[] = [
   ['/images/edits', 'openai-images'],
   ['/moderations', 'openai-moderations'],
   ['/v1/messages', 'anthropic-messages'],
+  ['/threads', 'openai-threads'],
+  ['/interactions', 'gemini-interactions'],
+  ['/conversations', 'mistral-conversations'],
   ['/v2/chat', 'cohere'],
   ['/api/chat', 'ollama'],
   ['/api/generate', 'ollama'],

@@ -3,6 +3,7 @@
 import type { JsonNode } from '../json/json-node.js'
 import { type JsonObjectNode, member } from '../json/members.js'
 import { UnreadableForm } from '../json/unreadable-form.js'
+import { threadObject } from './apis/threads.js'
 
 /** Members of replies, one per API. completion: of an old API of Anthropic, which is not supported. */
 const MARKS = ['choices', 'content', 'output', 'candidates', 'data', 'completion'] as const
@@ -11,6 +12,8 @@ const MARKS = ['choices', 'content', 'output', 'candidates', 'data', 'completion
 const LESSER_MARKS = {
   message: 'object',
   response: 'string',
+  outputs: 'array',
+  steps: 'array',
   results: 'array',
   embeddings: 'array',
   embedding: 'array',
@@ -22,7 +25,7 @@ type LesserMark = keyof typeof LESSER_MARKS
 const LESSER = Object.keys(LESSER_MARKS) as readonly LesserMark[]
 
 /** What a whole reply is marked by. */
-export type ReplyMark = (typeof MARKS)[number] | LesserMark | 'converse'
+export type ReplyMark = (typeof MARKS)[number] | LesserMark | 'converse' | 'thread'
 
 /** Whether a body has a member that marks a reply of a model. */
 export const isMarked = (body: JsonObjectNode): boolean =>
@@ -30,6 +33,7 @@ export const isMarked = (body: JsonObjectNode): boolean =>
 
 /** Returns undefined for a reply of no form that is known. @throws UnreadableForm for one of two forms. */
 export function markOf(body: JsonObjectNode): ReplyMark | undefined {
+  if (threadObject(body) !== undefined) return 'thread'
   const [mark, ...others] = MARKS.filter((name) => member(body, name) !== undefined)
   if (others.length > 0) throw new UnreadableForm('it is of two forms at once')
   if (mark === 'output' && member(body, mark)?.type === 'object') return 'converse'

@@ -21,6 +21,12 @@ export function streamError(api: LlmApi | undefined, error: OwnError): string {
       return event(responsesError(error), 'error')
     case 'cohere':
       return event(cohereEnd(error), 'message-end')
+    case 'mistral-conversations':
+      return event(conversationError(error), CONVERSATION_ERROR)
+    case 'gemini-interactions':
+      return event({ event_type: 'error', ...geminiError(error) }, 'error')
+    case 'openai-threads':
+      return event(openAiError(error), 'error')
     case 'ai-sdk':
       return event({ type: 'error', errorText: error.message })
     case 'ag-ui':
@@ -29,6 +35,12 @@ export function streamError(api: LlmApi | undefined, error: OwnError): string {
       return event(openAiError(error))
   }
 }
+
+const CONVERSATION_ERROR = 'conversation.response.error'
+
+const conversationError = ({ status, message }: OwnError): JsonObject => ({
+  ...{ type: CONVERSATION_ERROR, message, code: status },
+})
 
 /** Formats the last line of a stream of lines, which only Ollama has. */
 export const lineError = (error: OwnError): string => `${JSON.stringify(ollamaError(error))}\n`

@@ -14,9 +14,12 @@ import { isAiSdkEvent, readAiSdkEvent } from './apis/stream-ai-sdk.js'
 import { isMessageEvent, readMessageEvent } from './apis/stream-anthropic.js'
 import { readChunk } from './apis/stream-choices.js'
 import { isCohereEvent, readCohereEvent } from './apis/stream-cohere.js'
+import { isConversationEvent, readConversationEvent } from './apis/stream-conversations.js'
 import { GEMINI_MARKS, readGeminiChunk } from './apis/stream-gemini.js'
+import { isInteractionEvent, readInteractionEvent } from './apis/stream-interactions.js'
 import { isOllamaEvent, readOllamaEvent } from './apis/stream-ollama.js'
 import { readResponseEvent } from './apis/stream-openai-responses.js'
+import { readThreadEvent, threadObject } from './apis/threads.js'
 import type { LlmApi } from './text/api.js'
 import { beside, spokenAt, type TextsAndEnds } from './text/event-texts.js'
 import {
@@ -131,6 +134,10 @@ function* readTypedForm(json: Source, root: JsonObjectNode): Work<Form> {
     const other = yield* readOtherTyped(json, root, type)
     if (other !== undefined) return other
   }
+  const thread = threadObject(root)
+  if (thread !== undefined) return ['openai-threads', yield* readThreadEvent(json, root, thread)]
+  if (isInteractionEvent(root))
+    return ['gemini-interactions', yield* readInteractionEvent(json, root)]
   if (isOllamaEvent(root)) return ['ollama', yield* readOllamaEvent(json, root)]
   const api = apiOfError(root)
   if (api !== undefined) return [api, yield* anything(root, json)]
@@ -148,6 +155,8 @@ function* readOtherTyped(json: Source, root: JsonObjectNode, type: string): Work
   if (isImageEvent(type)) return ['openai-images', yield* readImageEvent(json, root)]
   if (isCohereEvent(type)) return ['cohere', yield* readCohereEvent(json, root, type)]
   if (isAiSdkEvent(type, root)) return ['ai-sdk', yield* readAiSdkEvent(json, root, type)]
+  if (isConversationEvent(type))
+    return ['mistral-conversations', yield* readConversationEvent(json, root, type)]
   if (isAgUiEvent(type)) return ['ag-ui', yield* readAgUiEvent(json, root, type)]
   return undefined
 }

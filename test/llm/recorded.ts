@@ -273,6 +273,15 @@ const place = { item_id: 'msg_1', output_index: 1, sequence_number: 9 }
 const inPart = { ...place, content_index: 0 }
 
 export const EVENTS: Readonly<Record<string, object>> = {
+  'a part of a conversation': { type: 'message.output.delta', output_index: 0, content: 'Hello' },
+  'a part of an interaction': {
+    ...{ event_type: 'step.delta', index: 0 },
+    delta: { type: 'text', text: 'Hello' },
+  },
+  'a part of a thread': {
+    ...{ id: 'msg_1', object: 'thread.message.delta' },
+    delta: { content: [{ index: 0, type: 'text', text: { value: 'Hello' } }] },
+  },
   "a part of Cohere's": {
     ...{ type: 'content-delta', index: 0 },
     delta: { message: { content: { text: 'Hello' } } },

@@ -233,6 +233,38 @@ describe('what is found', () => {
       },
       ['assistant: a', '[tool-call] tool_call: {}', 'assistant: b'],
     ],
+    [
+      'a conversation of Mistral',
+      {
+        conversation_id: 'c',
+        outputs: [
+          { type: 'function.call', name: 'f', arguments: '{}' },
+          { type: 'message.output', role: 'assistant', content: 'a' },
+          { type: 'message.output', content: [{ type: 'text', text: 'b' }] },
+        ],
+      },
+      ['assistant: a', 'assistant: b', '[tool-call] tool_call: {}'],
+    ],
+    [
+      'an interaction of Gemini',
+      {
+        id: 'v1',
+        outputs: [
+          { type: 'thought', summary: [{ text: 'a' }], signature: 'EqQB' },
+          { type: 'text', text: 'b' },
+        ],
+      },
+      ['assistant: a', 'assistant: b'],
+    ],
+    [
+      'a message of a thread',
+      {
+        ...{ id: 'msg_1', object: 'thread.message', role: 'assistant' },
+        content: [{ type: 'text', text: { value: 'a', annotations: [] } }],
+      },
+      ['assistant: a'],
+    ],
+    ['a thread', { id: 'thread_1', object: 'thread', metadata: { a: 'b' } }, ['assistant: b']],
     ['an image', { created: 1, data: [{ b64_json: 'iVBORw0KGgo=' }], usage: {} }, []],
     [
       'images, and the prompts that they were made from',

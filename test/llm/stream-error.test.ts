@@ -134,7 +134,8 @@ test('a stream of lines ends with one', () => {
 
 test.each([
   ...(['openai-chat', 'openai-responses', 'anthropic-messages', 'gemini'] as const),
-  ...(['cohere', 'ai-sdk', 'ag-ui', 'ollama'] as const),
+  ...(['gemini-interactions', 'openai-threads'] as const),
+  ...(['cohere', 'ai-sdk', 'ag-ui', 'ollama', 'mistral-conversations'] as const),
 ])('of an error event of Gatehouse only the message is text (%s)', (api) => {
   const data = /^data: (.*)$/m.exec(streamError(api, ERROR))?.[1]
   expect(problemOf(data)).toBeUndefined()

@@ -12,12 +12,14 @@ import type { At, Source } from '../text/found-text.js'
 import { entriesOf } from '../text/message.js'
 import { readContent } from './anthropic.js'
 import { anythingIn, besideIn, IN_REPLY, IN_RESPONSE } from './beside.js'
+import { BESIDE_ENTRIES, readOutputs } from './entries.js'
 import { readCandidates } from './gemini.js'
 import { IN_IMAGES, isImages } from './images.js'
 import { readConverse, readMessageReply, readTextReply } from './message-replies.js'
 import { readChoices } from './messages.js'
 import { IN_MODERATION } from './moderations.js'
 import { readItems } from './responses-items.js'
+import { THREADS } from './threads.js'
 
 const saidBy = (json: Source): At => ({ json, role: 'assistant', toolRole: 'assistant' })
 
@@ -33,6 +35,14 @@ export function* readMarked(
       return ['bedrock-converse', yield* readConverse(body, json)]
     case 'message':
       return [body.members.has('done') ? 'ollama' : 'cohere', yield* readMessageReply(body, json)]
+    case 'thread':
+      return ['openai-threads', yield* rest(body, json, [], THREADS)]
+    case 'outputs':
+    case 'steps':
+      return [
+        body.members.has('conversation_id') ? 'mistral-conversations' : 'gemini-interactions',
+        [...(yield* readOutputs(node, json)), ...(yield* rest(body, json, [mark], BESIDE_ENTRIES))],
+      ]
     case 'response':
       return ['ollama', yield* readTextReply(body, json)]
     case 'embeddings':

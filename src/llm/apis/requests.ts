@@ -11,12 +11,21 @@ import { entriesOf } from '../text/message.js'
 import { GEMINI_REQUEST, REQUEST } from '../text/request-settings.js'
 import { expectPlainNames, sweepMember } from '../text/sweep.js'
 import { expectNoTokens, expectReadable, isPrompt } from '../text/vectors.js'
+import { readEntries } from './entries.js'
 import { readContents } from './gemini.js'
 import { readBlocks, readMessages } from './messages.js'
 import { readItems, readKeptPrompt } from './responses-items.js'
 
 /** Kinds of bodies, each of which is read in its own way. */
-export type Family = 'messages' | 'completions' | 'input' | 'embeddings' | 'gemini'
+export type Family =
+  | 'messages'
+  | 'completions'
+  | 'input'
+  | 'embeddings'
+  | 'gemini'
+  | 'conversation'
+  | 'interaction'
+  | 'thread'
 
 /** json: the body that is read. */
 type Reader = (node: JsonNode, json: Source) => Work<readonly Entry[]>
@@ -51,6 +60,9 @@ const DEFINITIONS: Readonly<Record<Family, readonly string[]>> = {
   input: ['tools'],
   embeddings: [],
   gemini: ['tools'],
+  conversation: ['tools'],
+  interaction: ['tools'],
+  thread: ['tools'],
 }
 
 const strings = (what: string, role = 'user'): Reader =>
@@ -105,6 +117,20 @@ const FAMILIES: Readonly<Record<Family, Members>> = {
   },
   input: { instructions, prompt: readKeptPrompt, ...besideOf(), input },
   embeddings: { input: strings('an input'), ...besideOf() },
+  conversation: { instructions, ...besideOf(), inputs: readEntries },
+  interaction: {
+    system_instruction: strings('a system instruction', 'system'),
+    ...besideOf(),
+    input: readEntries,
+  },
+  thread: {
+    instructions,
+    additional_instructions: beside('system', 'text')('additional_instructions'),
+    additional_messages: readMessages,
+    content: blocks('content', 'user'),
+    ...besideOf(),
+    tool_outputs: beside('tool', 'open')('tool_outputs'),
+  },
   gemini: {
     systemInstruction: contents('system'),
     system_instruction: contents('system'),

@@ -95,8 +95,23 @@ const OF_BEDROCK: PlacedSettings = {
   performanceConfig: { word: 'latency' },
 }
 
+/** Mistral's conversations, Gemini's interactions and OpenAI's threads. */
+const OF_CONVERSATIONS: PlacedSettings = {
+  request: {
+    ...{ id: 'previous_interaction_id', mime: 'response_mime_type', model: 'agent' },
+    ...{ word: 'handoff_execution response_modalities role' },
+    open: 'completion_args generation_config agent_config tool_outputs',
+  },
+  completion_args: { word: 'tool_choice reasoning_effort', open: 'response_format' },
+  generation_config: { word: 'thinking_level thinking_summaries tool_choice' },
+  agent_config: { word: 'thinking_summaries' },
+  tool_outputs: { id: 'tool_call_id' },
+}
+
 /** The form of a request's members outside its messages. */
-export const REQUEST = openForm(OF_REQUEST, OF_DATA_SOURCES, OF_AGENTS, OF_BEDROCK)
+export const REQUEST = openForm(
+  ...[OF_REQUEST, OF_DATA_SOURCES, OF_AGENTS, OF_BEDROCK, OF_CONVERSATIONS],
+)
 
 /** The same for Gemini. */
 export const GEMINI_REQUEST = openForm(
