@@ -31,16 +31,18 @@ export function* readConversationEvent(
   const texts = found.map((text) =>
     text.channel === `${index} content text` ? { ...text, channel: `${index} content` } : text,
   )
-  const call = present(member(root, 'arguments'))
+  const call = CALL.test(type) ? present(member(root, 'arguments')) : undefined
   if (call !== undefined)
     texts.push(yield* callOf(call, spokenAt(json, `${index} arguments`), true))
-  const read = ['content', 'arguments']
+  const read = ['content', ...(call === undefined ? [] : ['arguments'])]
   return together([
     goingOn(texts),
     yield* besideEvent(root, spokenAt(json, 'event'), read, BESIDE_ENTRIES),
     { texts: [], ends: endsWith(type, index) },
   ])
 }
+
+const CALL = /^(?:function\.call|tool\.execution)\./
 
 function endsWith(type: string, index: string): readonly string[] {
   if (type.startsWith('conversation.response.') && !type.endsWith('started')) return ['']

@@ -25,8 +25,9 @@ export function* readInteractionEvent(json: Source, root: JsonObjectNode): Work<
     if (node === undefined) continue
     const part = asObject(node, name)
     const at = spokenAt(json, index)
-    yield* sweepObject(part, OWNERS[name], at, ENTRIES, found, { skip: CALL })
-    const call = present(member(part, 'arguments'))
+    const isCall = isOfCall(part)
+    yield* sweepObject(part, OWNERS[name], at, ENTRIES, found, isCall ? { skip: CALL } : {})
+    const call = isCall ? present(member(part, 'arguments')) : undefined
     if (call !== undefined)
       found.push(yield* callOf(call, spokenAt(json, `${index} arguments`), true))
   }
@@ -43,6 +44,13 @@ export function* readInteractionEvent(json: Source, root: JsonObjectNode): Work<
 const OWNERS = { delta: 'delta', content: 'entry', step: 'entry' } as const
 const READ = ['delta', 'content', 'step'] as const
 const CALL: ReadonlySet<string> = new Set(['arguments'])
+
+/** Whether an object is a call, or a part of its arguments. */
+function isOfCall(part: JsonObjectNode): boolean {
+  const type = part.members.get('type')
+  return type?.type === 'string' && /(?:_call|^arguments_delta)$/.test(type.value)
+}
+
 const LAST = /^(?:interaction\.completed?|error)$/
 
 /** Returns the channel as events with deltas call it: a step may begin with parts of its content. */

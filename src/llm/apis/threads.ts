@@ -54,6 +54,9 @@ export const THREADS = formOf(
   },
 )
 
+/** What a delta has beside its parts. It defines no tools. */
+const BESIDE_DELTA = formOf({}, OF_REPLY)
+
 const OBJECT = /^(?:thread(?:\.[\w.]+)?|assistant)$/
 
 /** Returns what kind of object of threads it is; undefined: another. */
@@ -94,8 +97,8 @@ function* readBesideDelta(
   read: readonly string[],
 ): Work<TextsAndEnds> {
   return together([
-    yield* besideEvent(delta, spokenAt(json, 'delta'), read, THREADS),
-    yield* besideEvent(root, spokenAt(json, 'event'), ['delta'], THREADS),
+    yield* besideEvent(delta, spokenAt(json, 'delta'), read, BESIDE_DELTA),
+    yield* besideEvent(root, spokenAt(json, 'event'), ['delta'], BESIDE_DELTA),
   ])
 }
 
