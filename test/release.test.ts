@@ -16,6 +16,7 @@ interface Package {
   readonly version: string
   readonly dependencies: Readonly<Record<string, string>>
   readonly engines: { readonly node: string }
+  readonly scripts: Readonly<Record<string, string>>
 }
 const manifest = JSON.parse(read('package.json')) as Package
 
@@ -105,6 +106,10 @@ test(
     expect([...new Set(missing)]).toEqual([])
   },
 )
+
+test('whoever packs the npm package builds it first', () => {
+  expect(manifest.scripts['prepack']).toBe('node scripts/build.mjs')
+})
 
 test('the workflows take actions by their commit, and say its version', () => {
   const texts = ['check', 'nightly', 'release'].map((name) => read(`.github/workflows/${name}.yml`))

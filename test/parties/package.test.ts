@@ -23,7 +23,8 @@ beforeAll(async () => {
   temporary = await mkdtemp(join(tmpdir(), 'gatehouse-package-'))
   folder = join(temporary, 'empty')
   mkdirSync(folder)
-  npm(ROOT, 'pack', '--silent', '--pack-destination', temporary)
+  // Without the build before it: the global setup has built, and programs of other files start from dist meanwhile.
+  npm(ROOT, 'pack', '--silent', '--ignore-scripts', '--pack-destination', temporary)
   const file = readdirSync(temporary).find((name) => name.endsWith('.tgz')) ?? ''
   npm(folder, 'install', '--no-audit', '--no-fund', '--no-save', join(temporary, file))
 })
