@@ -5,9 +5,11 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { findHelm } from './helm.mjs'
-import { aptInstall, attempt, cacheFolder, onPath } from './install.mjs'
+import { attempt, cacheFolder, onPath } from './install.mjs'
+import { ownNetwork } from './network.mjs'
 import { SetupError } from './setup-error.mjs'
 import { root } from './stale.mjs'
+import { testEnvoy } from './test-envoy.mjs'
 
 const KUBERNETES = '1.35.0'
 /** Flags of the linker: programs of Kubernetes report the version that they were built with. */
@@ -25,23 +27,17 @@ const say = (text) => process.stderr.write(`kubernetes: ${text}\n`)
  * @param more further environment variables.
  */
 export async function runInCluster(args, more = { GATEHOUSE_TEST_HELM: findHelm(say) }) {
-  const { findEnvoy } = await import('../dist/envoy/find-envoy.js')
   const env = {
     ...process.env,
     GATEHOUSE_TEST_APISERVER: apiServer(),
     GATEHOUSE_TEST_ETCD: etcd(),
     GATEHOUSE_TEST_GATEWAY_API: gatewayApi(),
-    GATEHOUSE_TEST_ENVOY:
-      process.env['GATEHOUSE_TEST_ENVOY'] ??
-      (await findEnvoy({ environment: process.env, onNote: say })),
+    GATEHOUSE_TEST_ENVOY: await testEnvoy(say),
     GATEHOUSE_TEST_ADDRESS: ADDRESS,
     ...more,
   }
-  if (onPath('ip') === undefined) aptInstall('ip', 'iproute2', say)
-  const inside = `ip link set lo up && ip address add ${ADDRESS}/32 dev lo && exec "$@"`
-  const namespace = process.getuid?.() === 0 ? ['-n'] : ['-r', '-n']
-  const command = [...namespace, 'sh', '-ec', inside, 'sh', process.execPath, ...args]
-  return spawnSync('unshare', command, { cwd: root, stdio: 'inherit', env }).status ?? 1
+  const [unshare, ...command] = [...ownNetwork([ADDRESS], say), process.execPath, ...args]
+  return spawnSync(unshare, command, { cwd: root, stdio: 'inherit', env }).status ?? 1
 }
 
 /** Returns the path of etcd: envtest's or one on PATH if it is new enough, or one built once. */

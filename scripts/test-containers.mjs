@@ -7,6 +7,7 @@ import { baseImages, buildImage, findCompose, startEngine } from './containers.m
 import { runScript } from './runtime.mjs'
 import { setup } from './setup.mjs'
 import { root } from './stale.mjs'
+import { testEnvoy } from './test-envoy.mjs'
 
 const say = (text) => process.stderr.write(`test:containers: ${text}\n`)
 
@@ -14,7 +15,7 @@ await runScript(async () => {
   await setup()
   const engine = await startEngine(say)
   try {
-    const bases = baseImages(engine, await envoy(), say)
+    const bases = baseImages(engine, await testEnvoy(say), say)
     const args = { NODE_IMAGE: bases.node }
     buildImage(engine, { target: 'parties', image: 'gatehouse-parties', args }, say)
     buildImage(engine, { target: 'gatehouse', image: 'gatehouse', args }, say)
@@ -33,9 +34,3 @@ await runScript(async () => {
     engine.stop()
   }
 })
-
-async function envoy() {
-  const { findEnvoy } = await import('../dist/envoy/find-envoy.js')
-  const told = process.env['GATEHOUSE_TEST_ENVOY']
-  return findEnvoy({ onNote: say, ...(told === undefined ? {} : { explicit: told }) })
-}

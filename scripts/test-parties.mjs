@@ -1,17 +1,22 @@
 // npm run test:parties: installs missing third-party programs (packages, Chromium, Keycloak, LiteLLM, Presidio, h2spec,
-// promtool, an OpenTelemetry Collector, a client of grpc-go), then runs test/parties. Arguments are passed to vitest, e.g.
-// `npm run test:parties -- keycloak`; then only the programs that suite needs are installed.
+// promtool, an OpenTelemetry Collector, a client of grpc-go), then runs test/parties, on Linux in a network namespace of
+// its own. Arguments are passed to vitest, e.g. `npm run test:parties -- keycloak`; then only the programs that suite
+// needs are installed.
 
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { goProgram } from './go-program.mjs'
 import { findH2spec } from './h2spec.mjs'
 import { aptInstall, attempt, cacheFolder, onPath } from './install.mjs'
+import { hasNamespaces, ownNetwork } from './network.mjs'
+import { installPartiesPackages } from './parties-packages.mjs'
+import { clientsPython } from './python-environment.mjs'
 import { installPythonProgram } from './python-program.mjs'
 import { runScript } from './runtime.mjs'
 import { setup } from './setup.mjs'
-import { isStale, root } from './stale.mjs'
+import { root } from './stale.mjs'
+import { testEnvoy } from './test-envoy.mjs'
 
 const KEYCLOAK = '26.7.3'
 const MAVEN_PLUGIN = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1'
@@ -22,21 +27,31 @@ const say = (text) => process.stderr.write(`parties: ${text}\n`)
 const args = process.argv.slice(2)
 const firstFlag = args.findIndex((arg) => arg.startsWith('-'))
 const filters = firstFlag === -1 ? args : args.slice(0, firstFlag)
+const flags = args.slice(filters.length)
 /** Whether vitest will run one of these files of test/parties. */
 const wants = (...suites) =>
   filters.length === 0 ||
   suites.some((suite) => filters.some((text) => `test/parties/${suite}.test.ts`.includes(text)))
 
+/** Installs from npm's registry, as users do: it has the network of this machine, and no port of its own choice. */
+const ONLINE = 'package'
+
 await runScript(async () => {
   await setup()
-  const env = { ...process.env, GATEHOUSE_TEST_PARTIES: 'yes' }
+  // What the suites' own set-up would fetch, while there is a network.
+  clientsPython(say)
+  const env = {
+    ...process.env,
+    GATEHOUSE_TEST_PARTIES: 'yes',
+    GATEHOUSE_TEST_ENVOY: await testEnvoy(say),
+  }
   if (
     wants(
       ...['conformance', 'dashboard', 'inspector', 'keycloak-clients', 'oidc-provider-clients'],
       'status-page',
     )
   )
-    installPackages()
+    installPartiesPackages()
   const withBrowser = ['browser', 'inspector', 'relay-https', 'relay-other-origin', 'status-page']
   if (wants(...withBrowser, 'keycloak-clients', 'oidc-provider-clients'))
     env.GATEHOUSE_TEST_CHROMIUM = chromium()
@@ -51,10 +66,24 @@ await runScript(async () => {
   say(
     `starting ${filters.length === 0 ? 'every suite (three to five minutes)' : filters.join(', ')}`,
   )
-  const vitest = join(root, 'node_modules/vitest/vitest.mjs')
-  const run = [vitest, 'run', '--project', 'parties', '--reporter=verbose', ...args]
-  return spawnSync(process.execPath, run, { cwd: root, stdio: 'inherit', env }).status ?? 1
+  const others = readdirSync(folder)
+    .filter((file) => file.endsWith('.test.ts'))
+    .map((file) => file.replace('.test.ts', ''))
+    .filter((suite) => suite !== ONLINE)
+  const inside = hasNamespaces() ? ownNetwork([], say) : []
+  const online = `test/parties/${ONLINE}.test.ts`
+  const isOnlineAlone = wants(ONLINE) && !wants(...others)
+  const status = isOnlineAlone ? 0 : run(inside, [...filters, ...flags, '--exclude', online], env)
+  return status === 0 && wants(ONLINE) ? run([], [online, ...flags], env) : status
 })
+
+/** Runs vitest, by the command `within`, and returns its exit code. */
+function run(within, args, env) {
+  const vitest = join(root, 'node_modules/vitest/vitest.mjs')
+  const parties = [vitest, 'run', '--project', 'parties', '--reporter=verbose', ...args]
+  const [program, ...rest] = [...within, process.execPath, ...parties]
+  return spawnSync(program, rest, { cwd: root, stdio: 'inherit', env }).status ?? 1
+}
 
 function python(name, title, size) {
   const requirements = join(folder, `python/${name}.txt`)
@@ -81,16 +110,6 @@ function promtool() {
     part: 'github.com/prometheus/prometheus/cmd/promtool',
     takes: 'about five minutes',
     say,
-  })
-}
-
-function installPackages() {
-  if (!isStale('test/parties/node_modules/.package-lock.json', ['test/parties/package-lock.json']))
-    return
-  say('installing the packages of test/parties (npm ci), about a minute')
-  attempt('npm', ['ci', '--no-audit', '--no-fund'], {
-    cwd: folder,
-    trouble: 'npm ci in test/parties failed: see its message above; is the npm registry reachable?',
   })
 }
 
