@@ -67,21 +67,9 @@ beforeAll(async () => {
     ],
   })
   const config = await translated(gatehouse.folder, grpc)
-  envoy = spawn(
-    envoyPath(),
-    [
-      '-c',
-      config,
-      '--use-dynamic-base-id',
-      '--concurrency',
-      '1',
-      '--file-flush-interval-msec',
-      '50',
-    ],
-    {
-      stdio: ['ignore', 'ignore', 'ignore'],
-    },
-  )
+  envoy = spawn(envoyPath(), ['-c', config, '--use-dynamic-base-id', '--concurrency', '1'], {
+    stdio: ['ignore', 'ignore', 'ignore'],
+  })
   await eventually(async () => {
     expect((await call('probe')).status).toBe(200)
   }, 30_000)
