@@ -1,7 +1,7 @@
 // npm run test:nightly: runs the tests that take too long for every change (long streams, floods, soaks), then those in
 // a cluster, the properties of the unit tests twice their full number of times, and the whole suite ten times on a busy
 // machine. Arguments are passed to vitest, e.g.
-// `npm run test:nightly -- long-streams`; then only the matching files of test/nightly run.
+// `npm run test:nightly -- guarded-load`; then only the matching files of test/nightly run.
 
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'

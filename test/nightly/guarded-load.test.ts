@@ -1,5 +1,6 @@
-// The tests of test/integration/guardrail-load and guardrail-long-streams at full size, over each transport to
-// Gatehouse.
+// Many guarded requests over shared connections, over each transport to Gatehouse: Envoy resets the ext_proc stream of each
+// when it is done, and a server that closed connections for that would answer other requests on them with 503. And guarded
+// streams of up to 75 s: each arrives complete, and Envoy does not restart.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { eventually } from '../../testing/eventually.js'
