@@ -92,7 +92,9 @@ describe('under constant traffic', () => {
   let events: ReturnType<typeof openStream>
 
   beforeAll(async () => {
-    traffic = startTraffic({ url: `${stack.origin}/constant`, headers: token, connections: 3 })
+    const url = `${stack.origin}/constant`
+    // With pauses: it goes on for all of these tests, and a connection that is lost shows in the next request too.
+    traffic = startTraffic({ url, headers: token, connections: 3, pauseMs: 5 })
     events = openStream()
     await eventually(() => expect(events.chunks.length).toBeGreaterThan(0))
   })

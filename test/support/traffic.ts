@@ -1,6 +1,7 @@
-// Sends requests without pauses over several keep-alive connections, and records the outcome of each.
+// Sends requests over several keep-alive connections, and records the outcome of each.
 
 import { Agent, request, type RequestOptions } from 'node:http'
+import { setTimeout as delay } from 'node:timers/promises'
 
 export interface Outcome {
   /** Index from 0. A connection stays with one of Envoy's workers, which apply a change one after another. */
@@ -26,15 +27,23 @@ export interface TrafficOptions {
   readonly headers?: Record<string, string>
   /** Default 2. */
   readonly connections?: number
+  /**
+   * Milliseconds between the requests of a connection. Default 0: what may be open for a moment only is seen by requests
+   * without pauses.
+   */
+  readonly pauseMs?: number
 }
 
 export function startTraffic(options: TrafficOptions): Traffic {
-  const { url, method = 'GET', headers = {}, connections = 2 } = options
+  const { url, method = 'GET', headers = {}, connections = 2, pauseMs = 0 } = options
   const outcomes: Outcome[] = []
   let stopped = false
   const run = async (connection: number): Promise<void> => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
-    while (!stopped) outcomes.push({ connection, ...(await once(url, { method, headers, agent })) })
+    while (!stopped) {
+      outcomes.push({ connection, ...(await once(url, { method, headers, agent })) })
+      if (pauseMs > 0) await delay(pauseMs)
+    }
     agent.destroy()
   }
   const runs = Array.from({ length: connections }, (_, index) => run(index))
