@@ -1,5 +1,8 @@
 import { availableParallelism } from 'node:os'
+import { relative } from 'node:path'
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import durations from './test/durations.json' with { type: 'json' }
 
 // What is polled for comes, however busy the machine is; Vitest's own second is for one that is not.
 const expectations = { poll: { timeout: 15_000 } }
@@ -220,8 +223,26 @@ const unit = {
 // at a time.
 const shared = { ...unit, isolate: false, maxConcurrency: 20 }
 
+const seconds: Readonly<Record<string, number>> = durations
+
+/** A file that is not known counts as a long one, but not as one of the longest. */
+const UNKNOWN_SECONDS = 15
+
+/** How long a file takes (scripts/durations.mjs). */
+const secondsOf = ({ moduleId }: TestSpecification): number =>
+  seconds[relative(import.meta.dirname, moduleId)] ?? UNKNOWN_SECONDS
+
+/** The longest files first: one that starts last keeps a worker busy while the others have nothing left to do. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files)
+    return sorted.sort((one, other) => secondsOf(other) - secondsOf(one))
+  }
+}
+
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         test: {
