@@ -144,7 +144,7 @@ function* readTypedForm(json: Source, root: JsonObjectNode): Work<Form> {
   return [apiOfType(root, type), yield* anything(root, json)]
 }
 
-/** Of an event in no form that is known. Frames without a type are sent between the chunks of chats. */
+/** Returns the API of an event in no form that is known. Frames without a type are sent between the chunks of chats. */
 function apiOfType(root: JsonObjectNode, type: string | undefined): LlmApi {
   if (type === undefined) return 'openai-chat'
   return member(root, 'sequence_number') === undefined ? 'anthropic-messages' : 'openai-responses'

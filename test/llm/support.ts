@@ -35,6 +35,26 @@ export const pushed = (
 export const ended = (reader: EventFrameReader): Result<readonly EventFrame[], string> =>
   framesOf((take) => reader.end(take), [])
 
+/** cuts: where the bytes are cut, in any order. */
+export function readAll(
+  reader: EventFrameReader,
+  bytes: Uint8Array,
+  cuts: readonly number[] = [],
+): EventFrame[] {
+  const ends = [...cuts.map((cut) => cut % (bytes.length + 1)), bytes.length]
+  const frames: EventFrame[] = []
+  let from = 0
+  for (const to of ends.sort((a, b) => a - b)) {
+    const read = pushed(reader, bytes.subarray(from, to))
+    if (!read.ok) throw new Error(read.error)
+    frames.push(...read.value)
+    from = to
+  }
+  const last = ended(reader)
+  if (!last.ok) throw new Error(last.error)
+  return [...frames, ...last.value]
+}
+
 /** The frame's raw text with other data. */
 export const withData = (frame: EventFrame, data: string): string =>
   atOnce(piecesWithData(frame, data, new Pace())).join('')

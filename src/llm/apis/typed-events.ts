@@ -3,7 +3,6 @@
 
 import type { JsonNode } from '../../json/json-node.js'
 import { asString, type JsonObjectNode, member, present } from '../../json/members.js'
-import { ownPart } from '../../own-text.js'
 import type { Work } from '../../turns.js'
 import { goingOn, spokenAt, type TextsAndEnds, together, whole } from '../text/event-texts.js'
 import type { Form } from '../text/form.js'
@@ -36,7 +35,7 @@ export function* readTypedEvent(
   form: Form,
 ): Work<TextsAndEnds> {
   const { id, part = '', call = '', of, isCall, isEnd, isStart } = event
-  const channel = id === undefined ? of : `${idWord(json, member(root, id))} ${of}`
+  const channel = id === undefined ? of : `${idWord(member(root, id))} ${of}`
   const at = spokenAt(json, channel)
   const found: TextsAndEnds[] = []
   const text = present(member(root, part))
@@ -67,7 +66,7 @@ function* wholeCall(input: JsonNode, at: ReturnType<typeof spokenAt>): Work<Text
 const LONGEST_ID = 128
 
 /** Returns the word of an id in a channel. The mark tells it from the name of a member. */
-function idWord(json: Source, node: JsonNode | undefined): string {
+function idWord(node: JsonNode | undefined): string {
   if (node?.type !== 'string') return '~'
-  return ownPart(`~${node.value.slice(0, LONGEST_ID).replaceAll(/\s/g, '_')}`, json.text)
+  return `~${node.value.slice(0, LONGEST_ID).replaceAll(/\s/g, '_')}`
 }

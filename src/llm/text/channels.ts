@@ -11,12 +11,12 @@ export const indexWord = (index: string): string =>
   /^\d{1,15}$/.test(index) ? String(Number(index)) : ODD + index
 
 /** Returns the place of a channel: its names, whatever the indexes are. */
-export const placeOf = (channel: string): string =>
+export const channelPlace = (channel: string): string =>
   channel
     .split(' ')
     .filter((word) => !INDEX.test(word))
     .join(' ')
 
 /** Whether a place is another, or within it. */
-export const isWithin = (place: string, other: string): boolean =>
+export const isPlaceWithin = (place: string, other: string): boolean =>
   place === other || place.startsWith(`${other} `)

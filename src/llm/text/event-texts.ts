@@ -4,7 +4,7 @@ import type { JsonNode } from '../../json/json-node.js'
 import { type JsonObjectNode, present } from '../../json/members.js'
 import { UnreadableForm } from '../../json/unreadable-form.js'
 import type { Work } from '../../turns.js'
-import { indexWord, placeOf } from './channels.js'
+import { channelPlace, indexWord } from './channels.js'
 import { type At, below, foundJson, type FoundText, type Source } from './found-text.js'
 import { isWhole } from './stream-event.js'
 
@@ -92,7 +92,7 @@ export function* beside(
 /** Number of questions that texts need: one for those of one place in a list, one for each definition or file. */
 const countOf = (found: readonly FoundText[]): number =>
   found[0]?.kind === 'text'
-    ? new Set(found.map(({ channel }) => placeOf(channel))).size
+    ? new Set(found.map(({ channel }) => channelPlace(channel))).size
     : found.length
 
 /** Returns the first word of the channel after the object's own channel. */

@@ -3,9 +3,18 @@
 // no event waits for the next one. What has left cannot be changed any more: a change that begins there ends the reply.
 
 import { ownPart } from '../../own-text.js'
-import type { Change, Sliced } from './align.js'
+import type { Sliced } from './align.js'
 import { alignBetween } from './answer.js'
 import type { Due, HeldText, Release, TextEdit, WindowAnswer } from './held-text.js'
+import {
+  editsTo,
+  isWritten,
+  type Joined,
+  joinedTo,
+  movedBy,
+  type TextPart,
+  written,
+} from './joined-parts.js'
 import { splitsPair } from './surrogates.js'
 import { WINDOW } from './windowed-text.js'
 
@@ -30,34 +39,17 @@ export interface ContinuedForm {
 export const createContinuedText = (form: ContinuedForm, before = ''): HeldText =>
   new ContinuedText(form, before)
 
-interface Part {
-  readonly text: string
-  /** Type of its event. */
-  readonly type: string
-  /** Offset in the whole text. */
-  readonly start: number
-  /** Whether it says the part before it again, perhaps with more: it continues nothing. */
-  readonly isAgain: boolean
-}
-
 /** A part that has been answered. edits: with offsets of its own. */
-interface Said extends Pick<Part, 'text' | 'type'> {
+interface Said extends Pick<TextPart, 'text' | 'type'> {
   readonly edits: readonly TextEdit[]
-}
-
-/** What came before some parts, with those. */
-interface Joined {
-  readonly before: string
-  readonly parts: readonly Part[]
-  readonly text: string
 }
 
 class ContinuedText implements HeldText {
   length = 0
   isStuck = false
   others: readonly string[] = []
-  private readonly waiting: Part[] = []
-  private asked: readonly Part[] = []
+  private readonly waiting: TextPart[] = []
+  private asked: readonly TextPart[] = []
   /** What is being shown by itself, without repetitions. */
   private own: readonly string[] = []
   private joined: readonly Joined[] = []
@@ -172,7 +164,7 @@ class ContinuedText implements HeldText {
     return isAll ? [] : joinedTo(before, parts)
   }
 
-  private release(edits: ReadonlyMap<Part, readonly TextEdit[]>): Release {
+  private release(edits: ReadonlyMap<TextPart, readonly TextEdit[]>): Release {
     const all: TextEdit[] = []
     let upTo = 0
     for (const [{ text, type, start }, own] of edits) {
@@ -216,93 +208,3 @@ class ContinuedText implements HeldText {
     return ownPart(text.slice(splitsPair(text, from) ? from + 1 : from), text)
   }
 }
-
-/** Joins parts to what came before them; a part that says the one before it again begins anew. */
-function joinedTo(before: string, parts: readonly Part[]): readonly Joined[] {
-  const all: { before: string; parts: Part[] }[] = [{ before, parts: [] }]
-  for (const part of parts) {
-    if (part.isAgain) all.push({ before: '', parts: [part] })
-    else all.at(-1)?.parts.push(part)
-  }
-  return all
-    .filter((one) => one.parts.length > (one.before === '' ? 1 : 0))
-    .map((one) => ({ ...one, text: one.before + one.parts.map(({ text }) => text).join('') }))
-}
-
-function* editsTo(original: string, changed: string): Sliced<readonly TextEdit[]> {
-  if (original === changed) return []
-  const changes = yield* alignBetween([], { original, changed })
-  return changes.map(({ start, end, from, to }) =>
-    inside({ start, end, text: changed.slice(from, to) }, original),
-  )
-}
-
-/** Makes an insertion at the end of a text a change of its last character: at its offset the next part begins. */
-function inside(edit: TextEdit, original: string): TextEdit {
-  const { start, end, text } = edit
-  if (start !== end || end !== original.length || original === '') return edit
-  const at = splitsPair(original, end - 1) ? end - 2 : end - 1
-  return { start: at, end, text: original.slice(at) + text }
-}
-
-/**
- * Adds a change of a joined text to the edits of its parts. False: it begins in what has left, or it cannot be told how
- * it goes with what the parts' own answers change.
- */
-function isWritten(
-  { start, end, from, to }: Change,
-  changed: string,
-  { before, parts, text: joined }: Joined,
-  edits: ReadonlyMap<Part, TextEdit[]>,
-): boolean {
-  const isInsertion = start === end
-  if (end < before.length || (end === before.length && !isInsertion)) return true
-  if (start < before.length) return false
-  let at = before.length
-  let text = changed.slice(from, to)
-  for (const part of parts) {
-    const [first, last] = [at, at + part.text.length]
-    at = last
-    const isHere = isInsertion
-      ? (start >= first && start < last) || (start === last && last === joined.length)
-      : start < last && end > first
-    if (!isHere) continue
-    const range = { start: Math.max(start, first) - first, end: Math.min(end, last) - first }
-    const isWithin = start >= first && end <= last
-    const own = edits.get(part) ?? []
-    if (!isAdded(inside({ ...range, text }, part.text), own, isWithin)) return false
-    // The first part gets what the change says, the others lose their share of it.
-    text = ''
-  }
-  return true
-}
-
-/**
- * edits: of the part, in order; likewise afterwards. The larger of two changes of one place counts. isWithin: the whole
- * change is in this part.
- */
-function isAdded(edit: TextEdit, edits: TextEdit[], isWithin: boolean): boolean {
-  const near = edits.filter((one) => touches(one, edit))
-  if (isWithin && near.some((one) => one.start <= edit.start && one.end >= edit.end)) return true
-  if (near.some((one) => one.start < edit.start || one.end > edit.end)) return false
-  const others = edits.filter((one) => !near.includes(one))
-  edits.splice(0, edits.length, ...others, edit)
-  edits.sort((a, b) => a.start - b.start)
-  return true
-}
-
-/** Whether two edits change, or insert at, the same characters. */
-const touches = (one: TextEdit, other: TextEdit): boolean =>
-  one.start === other.start || (one.start < other.end && other.start < one.end)
-
-function written(text: string, edits: readonly TextEdit[]): string {
-  let [now, at] = ['', 0]
-  for (const edit of edits) {
-    now += text.slice(at, edit.start) + edit.text
-    at = edit.end
-  }
-  return now + text.slice(at)
-}
-
-const movedBy = (edits: readonly TextEdit[], by: number): readonly TextEdit[] =>
-  edits.map(({ start, end, text }) => ({ start: start + by, end: end + by, text }))

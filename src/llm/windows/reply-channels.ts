@@ -3,7 +3,7 @@
 
 import { ownPart } from '../../own-text.js'
 import type { LlmApi } from '../text/api.js'
-import { isWithin, placeOf } from '../text/channels.js'
+import { channelPlace, isPlaceWithin } from '../text/channels.js'
 import type { EntryKind } from '../text/conversation.js'
 import { endedBy, type Piece, type Repeat, type StreamEvent } from '../text/stream-event.js'
 import { type ChannelForm, createHeldChannel, type HeldChannel } from './held-channel.js'
@@ -94,7 +94,7 @@ export class ReplyChannels {
     const known = this.named.get(repeat.channel)
     if (known?.received === text) return this.mirror({ piece: repeat, channel: known, start: 0 })
     if (isContinued(repeat)) return this.continue(repeat, type, text)
-    if (repeat.isGathered === true) this.gather(placeOf(repeat.channel))
+    if (repeat.isGathered === true) this.gather(channelPlace(repeat.channel))
     const channel = this.open(repeat, 'whole')
     channel.push(text)
     channel.end()
@@ -157,7 +157,8 @@ export class ReplyChannels {
   }
 
   private placeOf({ channel }: Piece): string {
-    if (this.lastPlace.channel !== channel) this.lastPlace = { channel, place: placeOf(channel) }
+    if (this.lastPlace.channel !== channel)
+      this.lastPlace = { channel, place: channelPlace(channel) }
     return this.lastPlace.place
   }
 
@@ -205,19 +206,20 @@ export class ReplyChannels {
   }
 
   private repeatedAt({ channel }: Piece): Repeated {
-    const place = placeOf(channel)
+    const place = channelPlace(channel)
     const known = this.repeated.get(place)
     if (known !== undefined) return known
     const repeated: Repeated = { said: '', isMirror: false }
     this.repeated.set(place, repeated)
-    for (const other of this.gathered) if (isWithin(place, other)) this.isScattered = true
+    for (const other of this.gathered) if (isPlaceWithin(place, other)) this.isScattered = true
     return repeated
   }
 
   /** Notes a place whose texts are shown as JSON: no text in it continues, or is continued. */
   private gather(place: string): void {
     if (this.gathered.has(place)) this.isScattered = true
-    for (const other of this.repeated.keys()) if (isWithin(other, place)) this.isScattered = true
+    for (const other of this.repeated.keys())
+      if (isPlaceWithin(other, place)) this.isScattered = true
     this.gathered.add(place)
   }
 

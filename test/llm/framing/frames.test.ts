@@ -3,20 +3,14 @@
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import {
-  type EventFrame,
-  type EventFrameReader,
-  piecesWithData,
-  withoutLineEnds,
-} from '../../../src/llm/framing/frame.js'
+import { type EventFrame, piecesWithData, withoutLineEnds } from '../../../src/llm/framing/frame.js'
 import { createJsonArrayReader } from '../../../src/llm/framing/json-array-frames.js'
-import { createJsonLineReader } from '../../../src/llm/framing/json-line-frames.js'
 import { createSseReader } from '../../../src/llm/framing/sse-frames.js'
 import { atOnce, inTurns, Pace, PIECE } from '../../../src/turns.js'
 import { countTurns } from '../../support/count-turns.js'
 import { runs } from '../../support/runs.js'
 import { readBySplitlines } from '../../support/splitlines-client.js'
-import { ended, pushed, withData } from '../support.js'
+import { ended, pushed, readAll, withData } from '../support.js'
 
 const LIMIT = 100_000
 
@@ -27,26 +21,6 @@ function escaped(json: string): string {
 }
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
-
-/** cuts: where the bytes are cut, in any order. */
-function readAll(
-  reader: EventFrameReader,
-  bytes: Uint8Array,
-  cuts: readonly number[] = [],
-): EventFrame[] {
-  const ends = [...cuts.map((cut) => cut % (bytes.length + 1)), bytes.length]
-  const frames: EventFrame[] = []
-  let from = 0
-  for (const to of ends.sort((a, b) => a - b)) {
-    const read = pushed(reader, bytes.subarray(from, to))
-    if (!read.ok) throw new Error(read.error)
-    frames.push(...read.value)
-    from = to
-  }
-  const last = ended(reader)
-  if (!last.ok) throw new Error(last.error)
-  return [...frames, ...last.value]
-}
 
 /** The frames that leave before the stream is found to be none. */
 function readUpToError(stream: string, cuts: readonly number[]): readonly EventFrame[] {
@@ -376,40 +350,5 @@ describe('data of megabytes that is nothing but line ends', () => {
     expect(frames).toHaveLength(1)
     expect(frames[0]?.data?.length).toBe(6 * PIECES * PIECE + 2)
     expect(turns).toBeGreaterThanOrEqual(PIECES - 1)
-  })
-})
-
-describe('lines of JSON', () => {
-  const lines = '{"a":"é"}\n\n {"b":1}\r\n\n{"c":2}'
-
-  test('are the same however the bytes are cut, and nothing is lost', () => {
-    fc.assert(
-      fc.property(fc.array(fc.nat(lines.length)), (cuts) => {
-        const frames = readAll(createJsonLineReader(LIMIT), bytesOf(lines), cuts)
-        expect(frames.map(({ raw }) => raw).join('')).toBe(lines)
-        const data = frames.flatMap((frame) => frame.data ?? [])
-        expect(data).toEqual(['{"a":"é"}', ' {"b":1}', '{"c":2}'])
-      }),
-      { numRuns: runs(200) },
-    )
-  })
-
-  test('get other data in their place', () => {
-    const [frame] = readAll(createJsonLineReader(LIMIT), bytesOf('{"a":1}\r\n'))
-    expect(frame && withData(frame, '{"a":"\u2028"}')).toBe('{"a":"\\u2028"}\r\n')
-  })
-
-  test('what some clients take for line ends is escaped within strings, and refused elsewhere', () => {
-    const [frame] = readAll(createJsonLineReader(LIMIT), bytesOf('{"a":"b\u2028c\x85"}\n'))
-    expect(frame?.raw).toBe('{"a":"b\\u2028c\\u0085"}\n')
-    for (const mark of ['\r', '\0', '\x1c', '\f'])
-      expect(pushed(createJsonLineReader(LIMIT), bytesOf(`{"a":1,${mark}"b":2}\n`)).ok).toBe(false)
-  })
-
-  test('a line may not be too large', () => {
-    const reader = createJsonLineReader(9)
-    expect(pushed(reader, bytesOf('{"a":')).ok).toBe(true)
-    expect(reader.held).toBe(5)
-    expect(pushed(reader, bytesOf('"bcde"}\n')).ok).toBe(false)
   })
 })

@@ -1,9 +1,9 @@
 // Determines the API of a whole reply by its members (decision 18).
 
-import type { JsonNode } from '../json/json-node.js'
-import { type JsonObjectNode, member } from '../json/members.js'
-import { UnreadableForm } from '../json/unreadable-form.js'
-import { threadObject } from './apis/threads.js'
+import type { JsonNode } from '../../json/json-node.js'
+import { type JsonObjectNode, member } from '../../json/members.js'
+import { UnreadableForm } from '../../json/unreadable-form.js'
+import { threadObject } from './threads.js'
 
 /** Members of replies, one per API. completion: of an old API of Anthropic, which is not supported. */
 const MARKS = ['choices', 'content', 'output', 'candidates', 'data', 'completion'] as const
