@@ -46,6 +46,8 @@ interface Said extends Pick<TextPart, 'text' | 'type'> {
 
 class ContinuedText implements HeldText {
   length = 0
+  /** Number of characters of the parts that wait. */
+  unseen = 0
   isStuck = false
   others: readonly string[] = []
   private readonly waiting: TextPart[] = []
@@ -63,7 +65,6 @@ class ContinuedText implements HeldText {
   private last: Said | undefined
   /** Number of characters, at the end of what has left, of unchanged parts equal to the last one. */
   private run = 0
-
   /** Length of the longest part that may be kept. */
   private longest = 0
 
@@ -73,10 +74,6 @@ class ContinuedText implements HeldText {
   ) {
     this.before = before
     this.unanswered = before === '' ? [] : [before]
-  }
-
-  get unseen(): number {
-    return this.waiting.reduce((sum, { text }) => sum + text.length, 0)
   }
 
   push(text: string, type = ''): Release | undefined {
@@ -91,6 +88,7 @@ class ContinuedText implements HeldText {
       text.startsWith(previous.text)
     if (this.isKnown(text, type)) return this.saidAgain(start)
     this.waiting.push({ text, type, start, isAgain })
+    this.unseen += text.length
     return undefined
   }
 
@@ -107,12 +105,9 @@ class ContinuedText implements HeldText {
     if (this.due() === 'no') return undefined
     this.hasAsked = true
     this.asked = this.waiting.splice(0)
+    this.unseen = 0
     this.own = [...new Set(this.asked.map(({ text }) => text)), ...this.unanswered]
-    const types = new Set(this.asked.map(({ type }) => type))
-    this.joined = [
-      ...joinedTo(this.before, this.asked),
-      ...[...types].flatMap((type) => this.joinedOfType(type)),
-    ]
+    this.joined = [...joinedTo(this.before, this.asked), ...this.joinedByType()]
     const [first, ...others] = [...this.own, ...this.joined.map(({ text }) => text)]
     this.others = others
     return first
@@ -156,12 +151,18 @@ class ContinuedText implements HeldText {
     return { upTo: start + text.length, edits: movedBy(edits, start) }
   }
 
-  private joinedOfType(type: string): readonly Joined[] {
-    const before = this.beforeOfType.get(type) ?? ''
-    const parts = this.asked.filter((part) => part.type === type)
-    // Where all that was said came with this type, it has been joined already.
-    const isAll = parts.length === this.asked.length && before === this.before
-    return isAll ? [] : joinedTo(before, parts)
+  /** Where all that was said came with one type, it has been joined already. */
+  private joinedByType(): readonly Joined[] {
+    const types = new Map<string, TextPart[]>()
+    for (const part of this.asked) {
+      const parts = types.get(part.type)
+      if (parts === undefined) types.set(part.type, [part])
+      else parts.push(part)
+    }
+    return [...types].flatMap(([type, parts]) => {
+      const before = this.beforeOfType.get(type) ?? ''
+      return types.size === 1 && before === this.before ? [] : joinedTo(before, parts)
+    })
   }
 
   private release(edits: ReadonlyMap<TextPart, readonly TextEdit[]>): Release {
@@ -205,6 +206,6 @@ class ContinuedText implements HeldText {
 
   private endOf(text: string): string {
     const from = Math.max(0, text.length - this.form.holdBack)
-    return ownPart(text.slice(splitsPair(text, from) ? from + 1 : from), text)
+    return ownPart(text.slice(splitsPair(text, from) ? from - 1 : from), text)
   }
 }
