@@ -35,7 +35,11 @@ export function* readOllamaEvent(json: Source, root: JsonObjectNode): Work<Texts
     yield* sweepObject(message, 'message', of, MESSAGES, found, { skip: ROLE })
   }
   const context = present(member(root, 'context'))
-  if (context !== undefined) yield* addEchoes(found, 0, [{ name: 'context', node: context }], at)
+  if (context !== undefined) {
+    yield* addEchoes(found, 0, [{ name: 'context', node: context }], at)
+    // It encodes all that was said, in the last line.
+    for (const [index, text] of found.entries()) found[index] = { ...text, echoesAll: true }
+  }
   const beside = yield* besideEvent(root, spokenAt(json, 'event'), READ, IN_MESSAGE_REPLY)
   return together([goingOn(found), beside, { texts: [], ends: endsIn(json, root, found) }])
 }

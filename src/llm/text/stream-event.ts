@@ -27,6 +27,8 @@ export interface Piece {
   readonly isJson?: boolean
   /** Places that repeat the text in another form (log probabilities, tokens); emptied on changes in or near it. */
   readonly echoes?: readonly Span[]
+  /** The echoes repeat the whole text, and not the piece alone: any change of the text empties them. */
+  readonly echoesAll?: boolean
   /** The text is empty, but its echoes contain what its channel says next. It waits for that. */
   readonly isAhead?: boolean
   /** It belongs to a text that another event has begun. */

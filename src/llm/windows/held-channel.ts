@@ -30,6 +30,8 @@ export interface HeldChannel {
   leave(start: number, part: string): string
   /** Whether something changes in this range, or so near that log probabilities could repeat it. */
   isNearChange(start: number, end: number): boolean
+  /** Whether anything has changed. */
+  readonly isChanged: boolean
   /** The text received so far, kept in case it is repeated; undefined: it is too long to be kept. */
   readonly received: string | undefined
 }
@@ -68,6 +70,7 @@ function textOf(form: ChannelForm): HeldText {
 class Channel implements HeldChannel {
   readonly text: HeldText
   isEnded = false
+  isChanged = false
   received: string | undefined = ''
   private free = 0
   private edits: TextEdit[] = []
@@ -127,6 +130,7 @@ class Channel implements HeldChannel {
     this.free = release.upTo
     this.ahead = release.ahead
     for (const edit of release.edits) this.edits.push(edit)
+    this.isChanged ||= release.edits.length > 0
   }
 }
 

@@ -223,7 +223,11 @@ class HeldFrames implements HeldReply {
     const emptied = [...pieces, ...repeats].flatMap((wait) => {
       if (wait?.piece.echoes === undefined) return []
       const { channel, start, piece } = wait
-      return channel.isNearChange(start, start + piece.text.length) ? (piece.echoes ?? []) : []
+      const isGone =
+        piece.echoesAll === true
+          ? channel.isChanged
+          : channel.isNearChange(start, start + piece.text.length)
+      return isGone ? (piece.echoes ?? []) : []
     })
     const data = yield* rewriteEvent(event, { pieces: pieceTexts, repeats: repeatTexts, emptied })
     if (data === event.json.text) return frame.raw

@@ -53,7 +53,7 @@ const channel: HeldChannel = {
     }
   },
   ...{ push: () => undefined, end: () => undefined, isFree: () => true, isDone: () => false },
-  ...{ isEnded: false, leave: (_start, part) => part, isNearChange: () => false },
+  ...{ isEnded: false, isChanged: false, leave: (_start, part) => part, isNearChange: () => false },
   received: undefined,
 }
 

@@ -186,3 +186,17 @@ function laggingStream(text: string, lag: number, sizesOf: readonly number[]): s
   events.push(sse({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }))
   return events.join('')
 }
+
+test('the tokens of the whole text go with the last line of Ollama if anything of it was masked', () => {
+  const line = (response: string, more: object = {}): string =>
+    sse({ model: 'm', response, done: false, ...more })
+  const stream = [
+    line('a secret, '),
+    ...Array.from({ length: 100 }, () => line('many words, ')),
+    line('', { done: true, context: [1, 2, 3] }),
+  ].join('')
+  expect(leaves(stream, [100], new Map([['secret', '****']]))).toBe(
+    stream.replace('secret', '****').replace('[1,2,3]', 'null'),
+  )
+  expect(leaves(stream, [100], new Map())).toBe(stream)
+})
