@@ -1,5 +1,5 @@
-// .ci/run: everything that must hold before a change lands, in two lanes beside each other, each of which is the other's
-// load. `.ci/run STEP…` runs only those steps, `.ci/run --help` lists them.
+// .ci/run: everything that must hold before a change lands, step by step. `.ci/run STEP…` runs only those steps,
+// `.ci/run --help` lists them.
 
 import { spawn } from 'node:child_process'
 import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
@@ -12,60 +12,52 @@ import { root } from './stale.mjs'
 const WYCHEPROOF = '../shared/data/wycheproof'
 
 /**
- * The steps of each lane, in their order. `before` belongs to the set-up: no two lanes install into one folder at once.
- * The other parties of the second lane have network namespaces of their own, so that no two tests choose one port.
+ * The steps in their order. `before` belongs to the set-up. They run one after the other: in two at once, on two cores,
+ * more programs start at a time than the waits of the tests allow for.
  */
-const LANES = [
-  [
-    { name: 'check', what: 'types, lint, format', run: 'npm run check' },
-    { name: 'test', what: 'the tests of the README', run: 'npm test' },
-    {
-      name: 'oldest',
-      what: 'the unit tests on the oldest Node',
-      before: 'GATEHOUSE_NODE=oldest npm run setup',
-      run: 'GATEHOUSE_NODE=oldest npm run test:unit',
-    },
-  ],
-  [
-    {
-      name: 'containers',
-      what: 'both images, both compose stacks',
-      run: 'npm run test:containers',
-    },
-    {
-      name: 'wycheproof',
-      what: "Wycheproof's vectors",
-      when: () => existsSync(join(root, WYCHEPROOF)),
-      run: `GATEHOUSE_WYCHEPROOF="$PWD/${WYCHEPROOF}" npm run test:conformance`,
-    },
-    {
-      name: 'parties',
-      what: 'Keycloak, a browser, the MCP Inspector, MCP conformance, LiteLLM, Presidio, h2spec, grpc-go',
-      before: 'node scripts/parties-packages.mjs',
-      run: 'npm run test:parties',
-    },
-    {
-      name: 'kubernetes',
-      what: 'a real API server, the Helm chart and the manifests',
-      run: 'npm run test:kubernetes',
-    },
-    {
-      name: 'gateway-api',
-      what: 'its conformance suite, core and claimed features',
-      run: 'npm run test:gateway-api',
-    },
-    { name: 'mesh', what: 'a real Envoy Gateway, a real istiod', run: 'npm run test:mesh' },
-  ],
+const STEPS = [
+  { name: 'check', what: 'types, lint, format', run: 'npm run check' },
+  { name: 'test', what: 'the tests of the README', run: 'npm test' },
+  {
+    name: 'oldest',
+    what: 'the unit tests on the oldest Node',
+    before: 'GATEHOUSE_NODE=oldest npm run setup',
+    run: 'GATEHOUSE_NODE=oldest npm run test:unit',
+  },
+  {
+    name: 'containers',
+    what: 'both images, both compose stacks',
+    run: 'npm run test:containers',
+  },
+  {
+    name: 'wycheproof',
+    what: "Wycheproof's vectors",
+    when: () => existsSync(join(root, WYCHEPROOF)),
+    run: `GATEHOUSE_WYCHEPROOF="$PWD/${WYCHEPROOF}" npm run test:conformance`,
+  },
+  {
+    name: 'parties',
+    what: 'Keycloak, a browser, the MCP Inspector, MCP conformance, LiteLLM, Presidio, h2spec, grpc-go',
+    before: 'node scripts/parties-packages.mjs',
+    run: 'npm run test:parties',
+  },
+  {
+    name: 'kubernetes',
+    what: 'a real API server, the Helm chart and the manifests',
+    run: 'npm run test:kubernetes',
+  },
+  {
+    name: 'gateway-api',
+    what: 'its conformance suite, core and claimed features',
+    run: 'npm run test:gateway-api',
+  },
+  { name: 'mesh', what: 'a real Envoy Gateway, a real istiod', run: 'npm run test:mesh' },
+  {
+    name: 'fresh',
+    what: 'generated files and goldens are as committed',
+    run: 'git diff --exit-code && git status --short && test -z "$(git status --porcelain)"',
+  },
 ]
-
-/** After both lanes: whatever they have written into the checkout shows. */
-const LAST = {
-  name: 'fresh',
-  what: 'generated files and goldens are as committed',
-  run: 'git diff --exit-code && git status --short && test -z "$(git status --porcelain)"',
-}
-
-const STEPS = [...LANES.flat(), LAST]
 const LONGEST_NAME = Math.max(...STEPS.map(({ name }) => name.length))
 
 const print = (text) => process.stdout.write(`${text}\n`)
@@ -105,14 +97,8 @@ async function runAll(chosen) {
   const steps = chosen.filter((step) => !left.includes(step))
   const before = steps.map((step) => step.before).filter((command) => command !== undefined)
   await runStep({ name: 'set up', run: ['npm run setup', ...before].join(' && ') })
-  await Promise.all(LANES.map((lane) => runInTurn(lane.filter((step) => steps.includes(step)))))
-  await runInTurn([LAST].filter((step) => steps.includes(step)))
-  return steps
-}
-
-/** Once a step has failed, in whichever lane, no further one begins. */
-async function runInTurn(steps) {
   for (const step of steps) if (!hasFailed()) await runStep(step)
+  return steps
 }
 
 async function runStep({ name, run }) {

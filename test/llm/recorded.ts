@@ -101,7 +101,13 @@ export const REQUESTS: Readonly<Record<string, object>> = {
         ...{ id: 'm-1', role: 'assistant' },
         parts: [
           { type: 'text', text: 'Hi', state: 'done' },
-          { type: 'tool-f', toolCallId: 'call_1', state: 'output-available', output: ['Hello'] },
+          {
+            type: 'tool-f',
+            toolCallId: 'call_1',
+            state: 'output-available',
+            input: {},
+            output: ['Hello'],
+          },
           { type: 'source-url', sourceId: 's', url: 'https://a.example', title: 'A' },
         ],
       },

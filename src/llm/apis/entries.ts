@@ -78,7 +78,7 @@ export const BESIDE_ENTRIES = formOf({ reply: { message: 'text' } }, OF_REPLY, {
     ...{
       id: 'conversation_id agent_id interaction_id event_id previous_interaction_id tool_call_id',
     },
-    ...{ date: 'created_at created updated', model: 'agent', name: 'name function' },
+    ...{ date: 'created_at created updated', model: 'agent', name: 'name' },
     ...{ type: 'event_type', open: 'interaction' },
   },
   interaction: {

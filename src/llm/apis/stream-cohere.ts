@@ -37,7 +37,8 @@ const EVENTS: ReadonlyMap<string, string> = new Map([
 /** Whether an event of this type belongs to Cohere's chat. */
 export const isCohereEvent = (type: string): boolean => EVENTS.has(type)
 
-const BESIDE = formOf({}, OF_REPLY, { reply: { word: 'finish_reason' } })
+const BESIDE = formOf({}, OF_REPLY)
+const IN_DELTA = formOf({}, { '': { type: 'type' }, reply: { word: 'finish_reason' } })
 
 /** type: one that isCohereEvent() accepts. */
 export function* readCohereEvent(
@@ -53,7 +54,7 @@ export function* readCohereEvent(
   if (said !== undefined)
     found.push(yield* readMessage(json, root, asObject(said, 'a message'), { index, type }))
   if (delta !== undefined)
-    found.push(yield* besideEvent(delta, spokenAt(json, 'delta'), ['message'], BESIDE))
+    found.push(yield* besideEvent(delta, spokenAt(json, 'delta'), ['message'], IN_DELTA))
   found.push(yield* besideEvent(root, spokenAt(json, 'event'), ['delta', 'logprobs'], BESIDE))
   const ended = EVENTS.get(type) ?? ''
   if (ended !== '') found.push({ texts: [], ends: [`${index} ${ended}`] })

@@ -28,8 +28,10 @@ export function* readConversationEvent(
   if (content !== undefined)
     yield* sweepMember(content, { name: 'content', holds: 'inner' }, at, ENTRIES, found)
   // A part is a string or an object with one.
-  const texts = found.map((text) =>
-    text.channel === `${index} content text` ? { ...text, channel: `${index} content` } : text,
+  const texts = found.map((text): FoundText =>
+    text.channel === `${index} content text`
+      ? { ...text, channel: `${index} content`, continues: true }
+      : { ...text, continues: true },
   )
   const call = CALL.test(type) ? present(member(root, 'arguments')) : undefined
   if (call !== undefined)

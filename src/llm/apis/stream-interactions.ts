@@ -34,7 +34,13 @@ export function* readInteractionEvent(json: Source, root: JsonObjectNode): Work<
   const type = member(root, 'event_type')
   const step = type?.type === 'string' ? type.value : ''
   return together([
-    goingOn(found.map((text) => ({ ...text, channel: ofDeltas(text.channel) }))),
+    goingOn(
+      found.map((text) => ({
+        ...text,
+        channel: ofDeltas(text.channel),
+        ...(step.endsWith('.delta') && { continues: true }),
+      })),
+    ),
     yield* besideEvent(root, spokenAt(json, 'event'), READ, BESIDE_ENTRIES),
     { texts: [], ends: LAST.test(step) ? [''] : step.endsWith('.stop') ? [index] : [] },
   ])

@@ -54,8 +54,18 @@ export const THREADS = formOf(
   },
 )
 
-/** What a delta has beside its parts. It defines no tools. */
+/** What an event with a delta has beside it. It defines no tools. */
 const BESIDE_DELTA = formOf({}, OF_REPLY)
+/** What a delta has beside its parts. */
+const IN_DELTA = formOf(
+  {},
+  {
+    '': { type: 'type' },
+    reply: { word: 'role', open: 'step_details' },
+    step_details: { open: 'message_creation' },
+    message_creation: { id: 'message_id' },
+  },
+)
 
 const OBJECT = /^(?:thread(?:\.[\w.]+)?|assistant)$/
 
@@ -78,7 +88,8 @@ export function* readThreadEvent(
   const beside = isDelta
     ? yield* readBesideDelta(json, message, root, read)
     : yield* besideEvent(root, spokenAt(json, 'event'), read, THREADS)
-  if (isDelta) return together([eventTexts(texts, isSaid), beside])
+  const continuing = texts.map((text) => ({ ...text, continues: true }))
+  if (isDelta) return together([eventTexts(continuing, isSaid), beside])
   const isOver = object === 'thread.message' && texts.length > 0
   return together([
     { texts: repeated(texts), ends: [] },
@@ -97,7 +108,7 @@ function* readBesideDelta(
   read: readonly string[],
 ): Work<TextsAndEnds> {
   return together([
-    yield* besideEvent(delta, spokenAt(json, 'delta'), read, BESIDE_DELTA),
+    yield* besideEvent(delta, spokenAt(json, 'delta'), read, IN_DELTA),
     yield* besideEvent(root, spokenAt(json, 'event'), ['delta'], BESIDE_DELTA),
   ])
 }

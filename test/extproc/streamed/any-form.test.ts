@@ -256,6 +256,22 @@ const FORMS: Readonly<Record<string, Event>> = {
     toolCallId: id,
     content: piece,
   }),
+  'message of a conversation': (piece, { index, id }) => ({
+    type: 'message.output.delta',
+    id,
+    output_index: index,
+    content: piece,
+  }),
+  'content of an interaction': (piece, { index }) => ({
+    event_type: 'content.delta',
+    index,
+    delta: { type: 'text', text: piece },
+  }),
+  'message of a thread': (piece, { index, id }) => ({
+    id,
+    object: 'thread.message.delta',
+    delta: { content: [{ index, type: 'text', text: { value: piece } }] },
+  }),
   'message of Ollama': (piece) => ({ message: { role: 'assistant', content: piece }, done: false }),
   'thoughts of Ollama': (piece) => ({ response: '', thinking: piece, done: false }),
   'an event of any type': (piece, { type, index, id }) => ({

@@ -137,8 +137,8 @@ test('one window of a text at a time, those of other texts beside it', async () 
   expect(shown).toEqual([
     ['word word ', 0],
     ['word word ', 0],
-    // The beginning of the second text, by itself and behind the first.
-    ['word ', 1],
+    // The beginning of the second text, with the first by itself, and both joined.
+    ['word ', 2],
   ])
   leaving.abort()
 })
