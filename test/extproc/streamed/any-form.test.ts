@@ -14,6 +14,7 @@ import { ok } from '../../../src/result.js'
 import { runs } from '../../support/runs.js'
 import { guardEntry, guardrails, webhook } from '../support/guards.js'
 import { silent } from '../support/stream.js'
+import { choice, type Event, FORMS, type Moment } from './forms.js'
 
 const MB = 1024 * 1024
 const SECRET = 'bob of swordfish lane 4111'
@@ -97,16 +98,6 @@ const anyPieces = fc
     return sorted.map((end, index) => text.slice(sorted[index - 1] ?? 0, end))
   })
 
-/** at: the number of the event. */
-interface Moment {
-  readonly at: number
-  readonly index: number
-  readonly type: string
-  readonly id: string
-}
-
-type Event = (piece: string, moment: Moment) => unknown
-
 /** A member of no API: nested in objects and lists. */
 const anyMember = fc
   .array(fc.constantFrom('x_say', 'x_part', 'x_inner', 'xText', 'x_words'), {
@@ -122,167 +113,6 @@ const anyMember = fc
         }, piece),
     ),
   )
-
-const choice = (more: object): object => ({ object: 'chat.completion.chunk', ...more })
-
-/** The forms of events, each with a member that has the piece. */
-const FORMS: Readonly<Record<string, Event>> = {
-  'content of a choice': (piece, { index }) =>
-    choice({ choices: [{ index, delta: { content: piece } }] }),
-  'message of a choice': (piece, { index }) =>
-    choice({ choices: [{ index, message: { role: 'assistant', content: piece } }] }),
-  'delta and message of a choice': (piece, { index }) =>
-    choice({ choices: [{ index, delta: { content: piece }, message: { content: piece } }] }),
-  'message of a choice, now and then beside a delta': (piece, { index, at }) =>
-    choice({
-      choices: [
-        {
-          index,
-          ...(at % 2 === 0 && { delta: { content: piece } }),
-          message: { content: piece },
-        },
-      ],
-    }),
-  'messages of a choice': (piece, { index }) =>
-    choice({ choices: [{ index, messages: [{ delta: { content: piece } }] }] }),
-  'a text beside the delta': (piece, { index }) =>
-    choice({ choices: [{ index, delta: {}, x_more: { said: piece } }] }),
-  'a text of the delta': (piece, { index }) =>
-    choice({ choices: [{ index, delta: { x_said: piece } }] }),
-  'reasoning of a choice': (piece, { index }) =>
-    choice({ choices: [{ index, delta: { reasoning_content: piece } }] }),
-  'a text beside the choices': (piece) => choice({ choices: [], x_said: piece }),
-  'arguments of a call': (piece, { index }) =>
-    choice({
-      choices: [{ index: 0, delta: { tool_calls: [{ index, function: { arguments: piece } }] } }],
-    }),
-  'text of a completion': (piece, { index }) => ({
-    object: 'text_completion',
-    choices: [{ index, text: piece }],
-  }),
-  'delta of a block': (piece, { index }) => ({
-    type: 'content_block_delta',
-    index,
-    delta: { type: 'text_delta', text: piece },
-  }),
-  'another delta of a block': (piece, { index }) => ({
-    type: 'content_block_delta',
-    index,
-    delta: { type: 'of_tomorrow', x_said: piece },
-  }),
-  'citation of a block': (piece, { index }) => ({
-    type: 'content_block_delta',
-    index,
-    delta: { type: 'citations_delta', citation: { cited_text: piece } },
-  }),
-  'a text beside a message': (piece) => ({
-    type: 'message_delta',
-    delta: { stop_reason: null, x_said: piece },
-  }),
-  'delta of a response': (piece, { index, id }) => ({
-    type: 'response.output_text.delta',
-    item_id: id,
-    output_index: index,
-    content_index: 0,
-    delta: piece,
-  }),
-  'done of a response': (piece, { index, id }) => ({
-    type: 'response.output_text.done',
-    item_id: id,
-    output_index: index,
-    content_index: 0,
-    text: piece,
-  }),
-  'another delta of a response': (piece, { index, id }) => ({
-    type: 'response.of_tomorrow.delta',
-    item_id: id,
-    output_index: index,
-    delta: piece,
-  }),
-  'another event of a response': (piece, { index, id }) => ({
-    type: 'response.of_tomorrow.done',
-    item_id: id,
-    output_index: index,
-    x_said: piece,
-  }),
-  'item of a response': (piece, { index, id }) => ({
-    type: 'response.output_item.done',
-    output_index: index,
-    item: { id, type: 'of_tomorrow', x_said: piece },
-  }),
-  'part of a candidate': (piece, { index }) => ({
-    candidates: [{ index, content: { role: 'model', parts: [{ text: piece }] } }],
-  }),
-  'another part of a candidate': (piece, { index }) => ({
-    candidates: [{ index, content: { parts: [{ x_said: piece }] } }],
-  }),
-  'a text beside a candidate': (piece, { index }) => ({ candidates: [{ index, x_said: piece }] }),
-  'content of a message of Cohere': (piece, { index }) => ({
-    type: 'content-delta',
-    index,
-    delta: { message: { content: { text: piece } } },
-  }),
-  'plan of a message of Cohere': (piece, { index }) => ({
-    type: 'tool-plan-delta',
-    index,
-    delta: { message: { tool_plan: piece } },
-  }),
-  'citation of a message of Cohere': (piece, { index }) => ({
-    type: 'citation-start',
-    index,
-    delta: { message: { citations: { start: 1, end: 2, text: piece } } },
-  }),
-  'text of the AI SDK': (piece, { id }) => ({ type: 'text-delta', id, delta: piece }),
-  'reasoning of the AI SDK': (piece, { id }) => ({ type: 'reasoning-delta', id, delta: piece }),
-  'data of the AI SDK': (piece, { id }) => ({ type: 'data-x', id, data: { said: piece } }),
-  'input of a tool of the AI SDK': (piece, { id }) => ({
-    type: 'tool-input-delta',
-    toolCallId: id,
-    inputTextDelta: piece,
-  }),
-  'message of AG-UI': (piece, { id }) => ({
-    type: 'TEXT_MESSAGE_CONTENT',
-    messageId: id,
-    delta: piece,
-  }),
-  'chunk of a message of AG-UI': (piece, { id }) => ({
-    type: 'TEXT_MESSAGE_CHUNK',
-    messageId: id,
-    delta: piece,
-  }),
-  'result of a tool of AG-UI': (piece, { id }) => ({
-    type: 'TOOL_CALL_RESULT',
-    messageId: id,
-    toolCallId: id,
-    content: piece,
-  }),
-  'message of a conversation': (piece, { index, id }) => ({
-    type: 'message.output.delta',
-    id,
-    output_index: index,
-    content: piece,
-  }),
-  'content of an interaction': (piece, { index }) => ({
-    event_type: 'content.delta',
-    index,
-    delta: { type: 'text', text: piece },
-  }),
-  'message of a thread': (piece, { index, id }) => ({
-    id,
-    object: 'thread.message.delta',
-    delta: { content: [{ index, type: 'text', text: { value: piece } }] },
-  }),
-  'message of Ollama': (piece) => ({ message: { role: 'assistant', content: piece }, done: false }),
-  'thoughts of Ollama': (piece) => ({ response: '', thinking: piece, done: false }),
-  'an event of any type': (piece, { type, index, id }) => ({
-    type,
-    index,
-    id,
-    delta: { message: { content: { text: piece } } },
-  }),
-  'an event of no type': (piece) => ({ message: { content: piece }, done: false }),
-  'an error': (piece) => ({ type: 'error', error: { type: 'api_error', message: piece } }),
-}
 
 /** What else an event has. */
 const anyOther = fc.constantFrom<object>(
