@@ -239,12 +239,13 @@ class HeldFrames implements HeldReply {
 /** Shared by all events without repeats; never modified. */
 const NO_REPEATS: Item['repeats'][number][] = []
 
-const NOTHING_SAID: readonly never[] = []
 /** What an event without texts says. */
 const SAYS_NOTHING: Omit<LeavingEvent, 'ends'> = {
   api: 'openai-chat',
-  ...{ pieces: NOTHING_SAID, repeats: NOTHING_SAID },
-  ...{ pieceTexts: NOTHING_SAID, repeatTexts: NOTHING_SAID },
+  pieces: [],
+  repeats: [],
+  pieceTexts: [],
+  repeatTexts: [],
 }
 
 function* sendAll(text: string, send: (text: string) => void, pace: Pace): Work<void> {

@@ -9,12 +9,11 @@ import { createHeldBytes } from '../../../src/extproc/stream/held-bytes.js'
 import { eventStream } from '../../../src/extproc/streamed/framing.js'
 import { createStreamedReply } from '../../../src/extproc/streamed/streamed-reply.js'
 import { compileGuard } from '../../../src/extproc/webhook/compiled-guard.js'
-import type { WebhookPools } from '../../../src/remote/webhook-pools.js'
-import { ok } from '../../../src/result.js'
 import { runs } from '../../support/runs.js'
 import { guardEntry, guardrails, webhook } from '../support/guards.js'
 import { silent } from '../support/stream.js'
 import { choice, type Event, FORMS, type Moment } from './forms.js'
+import { maskingPools } from './masking-pools.js'
 
 const MB = 1024 * 1024
 const SECRET = 'bob of swordfish lane 4111'
@@ -35,23 +34,7 @@ async function sendAll(
   let sent = ''
   const refused: string[] = []
   const shown: string[] = []
-  const pools: WebhookPools = {
-    call: async ({ body }) => {
-      const { choices } = (
-        JSON.parse(Buffer.from(body).toString()) as {
-          body: { choices: { message: { role: string; content: string } }[] }
-        }
-      ).body
-      for (const { message } of choices) shown.push(message.content)
-      const masked = choices.map(({ message: { role, content } }) => ({
-        message: { role, content: mask(content) },
-      }))
-      await nextTurn()
-      const answer = Buffer.from(JSON.stringify({ action: { body: { choices: masked } } }))
-      return ok({ status: 200, headers: {}, body: [answer] } as never)
-    },
-    close: () => Promise.resolve(),
-  }
+  const pools = maskingPools(mask, shown)
   const reply = createStreamedReply(
     {
       guard: compileGuard(

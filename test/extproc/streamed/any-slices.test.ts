@@ -1,7 +1,6 @@
 // Any events, of sizes around the slice limits, cut anywhere, compressed or not: the output equals that of reading
 // everything at once, and nothing of or after an event over a limit leaves.
 
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -12,34 +11,18 @@ import { eventStream, jsonArray } from '../../../src/extproc/streamed/framing.js
 import { createStreamedReply } from '../../../src/extproc/streamed/streamed-reply.js'
 import { compileGuard } from '../../../src/extproc/webhook/compiled-guard.js'
 import { createHeldReply } from '../../../src/llm/windows/held-reply.js'
-import type { WebhookPools } from '../../../src/remote/webhook-pools.js'
-import { ok } from '../../../src/result.js'
 import { atOnce, Pace } from '../../../src/turns.js'
 import { EVENTS } from '../../llm/recorded.js'
 import { ended, pushed, readEvent } from '../../llm/support.js'
 import { runs } from '../../support/runs.js'
 import { guardEntry, guardrails, webhook } from '../support/guards.js'
 import { silent } from '../support/stream.js'
+import { maskingPools } from './masking-pools.js'
 
 const MB = 1024 * 1024
 const mask = (text: string): string => text.replaceAll('secret', '******')
 
-const pools: WebhookPools = {
-  call: async ({ body }) => {
-    const { choices } = (
-      JSON.parse(Buffer.from(body).toString()) as {
-        body: { choices: { message: { role: string; content: string } }[] }
-      }
-    ).body
-    const masked = choices.map(({ message: { role, content } }) => ({
-      message: { role, content: mask(content) },
-    }))
-    await nextTurn()
-    const answer = Buffer.from(JSON.stringify({ action: { body: { choices: masked } } }))
-    return ok({ status: 200, headers: {}, body: [answer] } as never)
-  },
-  close: () => Promise.resolve(),
-}
+const pools = maskingPools(mask)
 
 interface Came {
   readonly sent: string
