@@ -11,6 +11,7 @@ import type { EndpointSliceData } from '../../src/resources/kinds/endpoint-slice
 import type { Resource, Resources } from '../../src/resources/kinds/resources.js'
 import { decoded } from '../support/decoded.js'
 import { gateway, httpRoute } from '../support/resources.js'
+import { runs } from '../support/runs.js'
 import { OPTIONS } from '../support/translate-case.js'
 
 interface Slice {
@@ -108,7 +109,7 @@ test('are those of the EndpointSlices of now, sorted, without duplicates and for
         expect(addresses).toEqual(expected(slices))
       }
     }),
-    { numRuns: 60 },
+    { numRuns: runs(300) },
   )
 })
 

@@ -5,6 +5,7 @@ import { connect } from 'node:net'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { gateway, httpRoute, proxyBackend, proxyPolicy, rule } from '../support/resources.js'
+import { runs } from '../support/runs.js'
 import { type Stack, startStack } from '../support/stack.js'
 import { type Attack, attacks } from '../support/tool-attacks.js'
 import { startPythonTools, startTypeScriptTools, type ToolServer } from '../support/tool-servers.js'
@@ -117,7 +118,7 @@ describe.each(['typescript', 'python'] as const)('the %s SDK', (sdk) => {
         expect(answered).not.toBe(500)
         expect(servers[sdk].executed).not.toContain('forbidden')
       }),
-      { numRuns: 500 },
+      { numRuns: runs(1_000) },
     )
     expect(await executed()).not.toContain('forbidden')
   })

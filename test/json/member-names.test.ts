@@ -3,6 +3,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { MemberNames } from '../../src/json/member-names.js'
+import { runs } from '../support/runs.js'
 
 test('a name is the part of the text, also beside others with the same slot', () => {
   const names = new MemberNames()
@@ -17,7 +18,7 @@ test('a name is the part of the text, also beside others with the same slot', ()
       expect(names.read(text, from, from + own.length)).toBe(own)
       expect(names.read(text, from, from + own.length)).toBe(own)
     }),
-    { numRuns: 2_000 },
+    { numRuns: runs(10_000) },
   )
 })
 
