@@ -59,7 +59,11 @@ test('two thousand streams may each have the part of a message that its window l
     const reader = new MessageReader(held)
     // In frames of 16 KiB, each of which may need a larger buffer.
     for (let at = 0; at < part.length; at += 16_384) reader.push(part.subarray(at, at + 16_384))
+    // None is refused, and each has the whole part.
+    expect(reader.length).toBe(65_535)
   }
+  expect(held.bytes).toBeGreaterThanOrEqual(2_000 * 65_535)
+  expect(held.bytes).toBeLessThanOrEqual(256 * 1024 * 1024)
 })
 
 test('what a prefix announces takes no memory before it comes', () => {
