@@ -226,7 +226,7 @@ test('an edit changes its place and nothing else', () => {
     fc.property(fc.jsonValue({ maxDepth: 4 }), fc.string({ unit: 'binary' }), (value, put) => {
       const text = JSON.stringify(value, null, 1)
       const read = readJson(bytes(text))
-      if (!read.ok) return
+      if (!read.ok) throw new Error(read.error)
       const strings = stringsOf(read.value.root)
       const edited = applyEdits(
         text,
