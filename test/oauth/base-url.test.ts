@@ -72,12 +72,23 @@ describe('the request without a configured origin', () => {
     fc.assert(
       fc.property(authority, (text) => {
         const base = baseUrl(paths, { scheme: 'http', authority: text })
+        // The next test shows what must be published.
         if (base === undefined) return
         const url = new URL(base)
         expect(`${url.username}${url.password}${url.search}${url.hash}`).toBe('')
         expect(url.pathname).toBe('/')
         expect(base).toBe(`http://${text}`)
         expect(base).toMatch(/^[\x21\x23-\x5b\x5d-\x7e]+$/)
+      }),
+      { numRuns: runs(2000) },
+    )
+  })
+
+  test('each authority of a URL is published as it is, unless it names a user', () => {
+    const authority = fc.webAuthority({ withPort: true, withIPv4: true, withIPv6: true })
+    fc.assert(
+      fc.property(authority, (text) => {
+        expect(baseUrl(paths, { scheme: 'http', authority: text })).toBe(`http://${text}`)
       }),
       { numRuns: runs(2000) },
     )
