@@ -86,16 +86,21 @@ export const gatewayApi = () => goModule(GATEWAY_API, 'config/crd/experimental')
 
 /**
  * Returns a path within a Go module, downloaded if missing.
- * @param module PATH@VERSION.
+ * @param module PATH@VERSION, or PATH for the version that go.mod of the folder requires.
+ * @param folder a folder whose go.sum has the module's hash, which go compares with what it gets.
  */
-export function goModule(module, path) {
+export function goModule(module, path, folder = root) {
   go()
   const { status, stdout } = spawnSync('go', ['mod', 'download', '-json', module], {
+    cwd: folder,
+    env: { ...process.env, GOWORK: 'off' },
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 2],
   })
   if (status !== 0)
-    throw new SetupError(`${module} could not be had: is the Go module proxy reachable?`)
+    throw new SetupError(
+      `${module} could not be had: see the message of go above; is its module proxy reachable?`,
+    )
   return join(JSON.parse(stdout).Dir, path)
 }
 
@@ -108,6 +113,6 @@ function asset(name) {
 function go() {
   if (onPath('go') !== undefined) return execFileSync('go', ['version'], { encoding: 'utf8' })
   throw new SetupError(
-    'go is missing, which fetches the Gateway API and builds kube-apiserver: install Go 1.25 or newer (https://go.dev)',
+    'go is missing, which fetches modules and builds programs for these tests: install Go 1.25 or newer (https://go.dev)',
   )
 }
