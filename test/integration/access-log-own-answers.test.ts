@@ -30,6 +30,7 @@ beforeAll(async () => {
   securePort = await freePort()
   backend = await startBackend()
   stack = await startStack({
+    own: true,
     resources: (port) => [
       {
         ...{ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'pair' } },

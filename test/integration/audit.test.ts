@@ -38,6 +38,7 @@ function changing(mode: 'Audit' | 'Enforce'): object {
 beforeAll(async () => {
   backend = await startBackend()
   stack = await startStack({
+    own: true,
     resources: (port) => [
       gateway([port]),
       proxyBackend('backend', backend),
@@ -223,6 +224,7 @@ test('config/examples/audit.yaml: callers of other teams get in, and are counted
 
 test('without Gatehouse a route with Audit alone serves on, and the others are closed', async () => {
   const own = await startStack({
+    own: true,
     resources: (port) => [
       gateway([port]),
       proxyBackend('backend', backend),

@@ -14,6 +14,7 @@ import { MAIN } from '../../testing/program.js'
 import { type Backend, startBackend } from '../support/backend.js'
 import { type DocumentServer, startDocumentServer } from '../support/document-server.js'
 import { envoyPath } from '../support/envoy.js'
+import { type Gatehouse, startGatehouse } from '../support/gatehouse.js'
 import { type Answer, bearer, send } from '../support/http.js'
 import {
   gateway,
@@ -23,7 +24,6 @@ import {
   remoteJwks,
   rule,
 } from '../support/resources.js'
-import { type Gatehouse, startGatehouse } from '../support/stack.js'
 import { keySet, newKey, type SigningKey, signToken } from '../support/tokens.js'
 
 const ISSUER = 'https://idp.example/'

@@ -11,9 +11,9 @@ import { eventually } from '../../testing/eventually.js'
 import { freePort } from '../../testing/ports.js'
 import { type Backend, startBackend } from '../support/backend.js'
 import { envoyPath } from '../support/envoy.js'
+import { type Gatehouse, startGatehouse } from '../support/gatehouse.js'
 import { send } from '../support/http.js'
 import { gateway, httpRoute, proxyBackend, proxyPolicy, rule } from '../support/resources.js'
-import { type Gatehouse, startGatehouse } from '../support/stack.js'
 
 const SAMPLE = resolve(import.meta.dirname, '../../config/compose/envoy.yaml')
 

@@ -18,8 +18,8 @@ import { MAIN } from '../../testing/program.js'
 import { type Backend, startBackend } from '../support/backend.js'
 import { type DocumentServer, startDocumentServer } from '../support/document-server.js'
 import { envoyPath } from '../support/envoy.js'
+import { type Gatehouse, startGatehouse } from '../support/gatehouse.js'
 import { bearer, initialize, send } from '../support/http.js'
-import { type Gatehouse, startGatehouse } from '../support/stack.js'
 import { keySet, newKey, type SigningKey, signToken } from '../support/tokens.js'
 
 const CONFIG = resolve(import.meta.dirname, '../../config')

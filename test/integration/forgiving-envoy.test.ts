@@ -11,6 +11,7 @@ import { eventually } from '../../testing/eventually.js'
 import { freePort } from '../../testing/ports.js'
 import { type Backend, startBackend } from '../support/backend.js'
 import { envoyPath } from '../support/envoy.js'
+import { type Gatehouse, startGatehouse } from '../support/gatehouse.js'
 import {
   answerJson,
   both,
@@ -23,7 +24,6 @@ import {
 } from '../support/guardrails.js'
 import { type Answer, send } from '../support/http.js'
 import { gateway, proxyBackend, proxyPolicy } from '../support/resources.js'
-import { type Gatehouse, startGatehouse } from '../support/stack.js'
 
 const PREFIX = 'type.googleapis.com/envoy.extensions.filters.http'
 const GUARDED = 'default/guarded/0'

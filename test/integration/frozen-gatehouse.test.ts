@@ -7,7 +7,7 @@ import { chat, type GuardedStack, startGuardedStack } from '../support/guardrail
 let stack: GuardedStack
 
 beforeAll(async () => {
-  stack = await startGuardedStack()
+  stack = await startGuardedStack([], { own: true })
   stack.reset()
 })
 afterAll(async () => {

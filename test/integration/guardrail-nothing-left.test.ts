@@ -17,7 +17,7 @@ import { nextReply, type OpenReply } from '../support/streaming-llm.js'
 let stack: GuardedStack
 
 beforeAll(async () => {
-  stack = await startGuardedStack(webhookLimits({ KEEPALIVE_SECONDS: '3' }))
+  stack = await startGuardedStack(webhookLimits({ KEEPALIVE_SECONDS: '3' }), { own: true })
 })
 afterAll(() => stack.close())
 

@@ -33,7 +33,7 @@ beforeAll(async () => {
     proxyBackend('everything', everything),
     ...guardedMcp('/mcp', 'everything', { request: [hook('guard')] }),
   ]
-  hiding = await startGuardedStack(resources)
+  hiding = await startGuardedStack(resources, { own: true })
   exposing = await startGuardedStack(resources, { flags: ['--expose-reason'] })
 })
 afterAll(() => Promise.all([hiding.close(), exposing.close(), everything.close()]))

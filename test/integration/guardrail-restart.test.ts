@@ -12,6 +12,7 @@ import { freePort } from '../../testing/ports.js'
 import { MAIN } from '../../testing/program.js'
 import { type Backend, startBackend } from '../support/backend.js'
 import { envoyPath } from '../support/envoy.js'
+import { type Gatehouse, startGatehouse } from '../support/gatehouse.js'
 import {
   answerJson,
   chat,
@@ -23,7 +24,6 @@ import {
 } from '../support/guardrails.js'
 import { type Answer, send } from '../support/http.js'
 import { gateway, proxyBackend } from '../support/resources.js'
-import { type Gatehouse, startGatehouse } from '../support/stack.js'
 
 const PHASES = ['request', 'response'] as const
 const quiet = { debug() {}, info() {}, warn() {}, error() {} }
@@ -164,7 +164,7 @@ describe.each(PHASES)('held in the %s phase', (phase) => {
   })
 
   test('of gatehouse run: SIGTERM lets it finish', async () => {
-    const stack = await startGuardedStack()
+    const stack = await startGuardedStack([], { own: true })
     closers.push(() => stack.close())
     stack.reset()
     const { asked, release } = hold(stack.webhook, phase)

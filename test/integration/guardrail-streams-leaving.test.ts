@@ -11,7 +11,7 @@ import { delta, nextReply } from '../support/streaming-llm.js'
 let stack: GuardedStack
 
 beforeAll(async () => {
-  stack = await startGuardedStack()
+  stack = await startGuardedStack([], { own: true })
 })
 afterAll(() => stack.close())
 beforeEach(() => stack.reset())

@@ -28,11 +28,14 @@ const audited = (path: string, guard: object): readonly object[] =>
 
 beforeAll(async () => {
   second = await startBackend('second')
-  stack = await startMcpGuardStack(() => [
-    ...service('second', second.port),
-    ...audited('/audited', both(hook('guard'))),
-    ...guardedMcp('/mixed', 'raw', both({ ...hook('second'), mode: 'Audit' }, hook('guard'))),
-  ])
+  stack = await startMcpGuardStack(
+    () => [
+      ...service('second', second.port),
+      ...audited('/audited', both(hook('guard'))),
+      ...guardedMcp('/mixed', 'raw', both({ ...hook('second'), mode: 'Audit' }, hook('guard'))),
+    ],
+    { own: true },
+  )
 })
 afterAll(async () => {
   await stack.close()
@@ -169,7 +172,9 @@ test('the status shows that the webhooks of the policy are audited', async () =>
 })
 
 test('without Gatehouse an audited route serves on', async () => {
-  const own = await startMcpGuardStack(() => audited('/alone', both(hook('guard'))))
+  const own = await startMcpGuardStack(() => audited('/alone', both(hook('guard'))), {
+    own: true,
+  })
   try {
     own.reset()
     own.server.answer(json(answered('fine')))

@@ -39,6 +39,7 @@ beforeAll(async () => {
   backend.answer(answerJson(completion('hello')))
   webhook.answer(sample)
   world = await startRelayStack({
+    own: true,
     backend,
     more: [
       proxyBackend('llm', backend),

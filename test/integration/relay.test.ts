@@ -16,7 +16,7 @@ const CLIENTS: Record<string, McpClient> = { ts1, ts2, python }
 let world: RelayStack
 
 beforeAll(async () => {
-  world = await startRelayStack()
+  world = await startRelayStack({ own: true })
 })
 
 afterAll(() => world.close())

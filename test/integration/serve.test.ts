@@ -13,10 +13,10 @@ import { freePort } from '../../testing/ports.js'
 import { MAIN } from '../../testing/program.js'
 import { type Backend, startBackend } from '../support/backend.js'
 import { envoyPath } from '../support/envoy.js'
+import { type Gatehouse, startGatehouse } from '../support/gatehouse.js'
 import { authorizationService, healthService } from '../support/grpc-client.js'
 import { bearer, send } from '../support/http.js'
 import { gateway, httpRoute, proxyBackend, proxyPolicy, rule } from '../support/resources.js'
-import { type Gatehouse, startGatehouse } from '../support/stack.js'
 import { keySet, newKey, signToken } from '../support/tokens.js'
 
 const quiet = { debug() {}, info() {}, warn() {}, error() {} }

@@ -9,10 +9,10 @@ import { eventually } from '../../testing/eventually.js'
 import { freePort } from '../../testing/ports.js'
 import { MAIN } from '../../testing/program.js'
 import { envoyPath } from '../support/envoy.js'
+import { startGatehouse } from '../support/gatehouse.js'
 import { type McpParties, startMcpParties } from '../support/mcp-parties.js'
 import { temporaryFolder } from '../support/program.js'
 import { allow, httpRoute, proxyPolicy, rule, toYaml } from '../support/resources.js'
-import { startGatehouse } from '../support/stack.js'
 
 const TERMINAL = resolve(import.meta.dirname, '../support/python/terminal.py')
 const RULE = '"mcp-users" in jwt.groups'

@@ -10,5 +10,7 @@ declare module 'vitest' {
     envoyPath: string
     /** Path of a Python interpreter that has the packages of python/requirements.txt. */
     python: string
+    /** Folder with a file for each process that files share (shared-stack.ts), by its id. */
+    sharedProcesses: string
   }
 }

@@ -1,5 +1,5 @@
 // Runs before each file of the integration tests.
 
-import { showLogsOfFailures } from './stack.js'
+import { showLogsOfFailures } from './gatehouse.js'
 
 showLogsOfFailures()

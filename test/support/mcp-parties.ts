@@ -59,7 +59,11 @@ export async function startMcpParties(): Promise<McpParties> {
     tokenOf: (...groups) => signToken({ key, claims: { iss: ISSUER, aud: 'mcp-client', groups } }),
     resources,
     run: async (rule, ...flags) => {
-      const stack = await startStack({ resources: (port) => resources(port, rule), flags })
+      const stack = await startStack({
+        resources: (port) => resources(port, rule),
+        flags,
+        own: true,
+      })
       await eventually(async () => {
         expect((await send(stack.origin, '/mcp', initialize)).status).toBe(401)
       })

@@ -27,6 +27,7 @@ export interface RelayStackOptions {
   readonly relay?: object
   readonly flags?: readonly string[]
   readonly environment?: StackOptions['environment']
+  readonly own?: StackOptions['own']
   /** Resources in addition to the stack's own. */
   readonly more?: readonly object[]
   /** A backend instead of the MCP server. */
@@ -41,6 +42,7 @@ export async function startRelayStack(options: RelayStackOptions = {}): Promise<
   const stack = await startStack({
     flags: options.flags ?? [],
     environment: options.environment ?? {},
+    ...(options.own !== undefined && { own: options.own }),
     resources: (port) => [
       gateway([port]),
       proxyBackend('everything', options.backend ?? server),

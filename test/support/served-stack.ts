@@ -11,11 +11,11 @@ import { bootstrapJson, buildBootstrap } from '../../src/xds/bootstrap/bootstrap
 import { freePort } from '../../testing/ports.js'
 import { type Backend, startBackend } from './backend.js'
 import { envoyPath } from './envoy.js'
+import { type Gatehouse, startGatehouse } from './gatehouse.js'
 import { answerJson, completion, guardedBoth, sample, service } from './guardrails.js'
 import { jwt, protectedRoute } from './protected-stack.js'
 import { gateway, proxyBackend } from './resources.js'
 import { documentRoute } from './short-requests.js'
-import { type Gatehouse, startGatehouse } from './stack.js'
 import { newKey, type SigningKey } from './tokens.js'
 import { makeTransport, type Transport, type TransportName } from './transports.js'
 

@@ -1,54 +1,9 @@
 // Runs the whole product as users do: `gatehouse run` with a folder of resources and an Envoy, on free ports.
 
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterEach } from 'vitest'
-import { eventually } from '../../testing/eventually.js'
 import { freePort } from '../../testing/ports.js'
-import { MAIN } from '../../testing/program.js'
 import { envoyPath } from './envoy.js'
-import { toYaml } from './resources.js'
-
-const READY_MS = 30_000
-
-export interface StatusEntry {
-  readonly kind: string
-  readonly namespace: string
-  readonly name: string
-  readonly source: string
-  readonly conditions: readonly {
-    readonly type: string
-    readonly status: string
-    readonly reason: string
-    readonly message: string
-  }[]
-}
-
-export interface Gatehouse {
-  /** Origin of the admin address. */
-  readonly admin: string
-  readonly folder: string
-  readonly child: ChildProcess
-  /** Writes a file into the resources folder by an atomic rename. */
-  write(file: string, ...documents: readonly object[]): Promise<void>
-  writeText(file: string, text: string): Promise<void>
-  remove(file: string): Promise<void>
-  status(): Promise<readonly StatusEntry[]>
-  metrics(): Promise<string>
-  /** Everything it has written to stderr. */
-  log(): string
-  /** Everything it and its Envoy have written to stdout. */
-  output(): string
-  /** Waits until it has ended by itself, with everything that it has written; returns the exit code. */
-  ended(): Promise<number | null>
-  /** Sends SIGTERM (or another signal), waits for the end and returns the exit code. */
-  stop(signal?: NodeJS.Signals): Promise<number | null>
-  /** Stops it and removes its folders. */
-  close(): Promise<void>
-}
+import { type Gatehouse, type GatehouseOptions, startGatehouse } from './gatehouse.js'
+import { ofThisWorker } from './shared-stack.js'
 
 export interface Stack extends Gatehouse {
   /** Origin of the first listener. */
@@ -58,51 +13,60 @@ export interface Stack extends Gatehouse {
   readonly envoyAdmin: string
 }
 
-export interface StackOptions {
+export interface StackOptions extends Partial<
+  Pick<GatehouseOptions, 'flags' | 'environment' | 'unready' | 'stdout' | 'within'>
+> {
   /** Documents of resources.yaml; port is that of Stack.origin. */
   readonly resources: (port: number) => readonly object[]
-  readonly flags?: readonly string[]
-  /** Variables in addition to the tests' environment. */
-  readonly environment?: Readonly<Record<string, string>>
-  /** Do not wait for /readyz. */
-  readonly unready?: boolean
   /** Path of a program that is run as Envoy. */
   readonly envoy?: string
-  /** Descriptor that becomes stdout; absent: a socket, which output() reads. */
-  readonly stdout?: number
-  /** A command that runs its arguments; the first is the folder of the resources. */
-  readonly within?: readonly [string, ...string[]]
+  /**
+   * Whether it needs a process that nobody has used: the test ends it, or counts what it has done since its start. Default:
+   * if any other option says how to start it.
+   */
+  readonly own?: boolean
 }
 
+/** Returns a stack that serves the resources: one that other files of this worker have used, or one of its own. */
+export async function startStack(options: StackOptions): Promise<Stack> {
+  return isOwn(options) ? startOwn(options) : ofThisWorker(options, startOwn)
+}
+
+/** Options of a start that no other file has asked for. */
+const START = ['envoy', 'unready', 'stdout', 'within'] as const
+
+const isOwn = ({ own, flags = [], environment = {}, ...options }: StackOptions): boolean =>
+  own ??
+  (flags.length > 0 ||
+    Object.keys(environment).length > 0 ||
+    START.some((option) => options[option] !== undefined))
+
 /** Starts `gatehouse run`. Retries with other ports if one was taken before it was bound. */
-export async function startStack(options: StackOptions, attempts = 3): Promise<Stack> {
+async function startOwn(options: StackOptions, attempts = 3): Promise<Stack> {
   try {
     return await tryStack(options)
   } catch (failure) {
     if (attempts === 1 || !String(failure).includes('in use by another process')) throw failure
-    return startStack(options, attempts - 1)
+    return startOwn(options, attempts - 1)
   }
 }
 
-async function tryStack(options: StackOptions): Promise<Stack> {
+async function tryStack({ resources, envoy, flags, ...more }: StackOptions): Promise<Stack> {
   const port = await freePort()
   const envoyAdminPort = await freePort()
   const gatehouse = await startGatehouse({
+    ...more,
     command: 'run',
-    resources: options.resources(port),
+    resources: resources(port),
     flags: [
       '--envoy',
-      options.envoy ?? envoyPath(),
+      envoy ?? envoyPath(),
       '--envoy-admin',
       `127.0.0.1:${String(envoyAdminPort)}`,
       '--listen-address',
       '127.0.0.1',
-      ...(options.flags ?? []),
+      ...(flags ?? []),
     ],
-    unready: options.unready ?? false,
-    environment: options.environment ?? {},
-    ...(options.within !== undefined && { within: options.within }),
-    ...(options.stdout !== undefined && { stdout: options.stdout }),
   })
   return {
     ...gatehouse,
@@ -110,100 +74,4 @@ async function tryStack(options: StackOptions): Promise<Stack> {
     origin: `http://127.0.0.1:${String(port)}`,
     envoyAdmin: `http://127.0.0.1:${String(envoyAdminPort)}`,
   }
-}
-
-export interface GatehouseOptions {
-  readonly command: 'run' | 'serve'
-  readonly resources: readonly object[]
-  readonly flags: readonly string[]
-  readonly environment?: Readonly<Record<string, string>>
-  readonly unready?: boolean
-  readonly stdout?: number
-  readonly within?: StackOptions['within']
-  readonly adminPort?: number
-}
-
-export async function startGatehouse(options: GatehouseOptions): Promise<Gatehouse> {
-  const folder = await mkdtemp(join(tmpdir(), 'gatehouse-test-'))
-  await writeFile(join(folder, 'resources.yaml'), toYaml(...options.resources))
-  const adminAddress = `127.0.0.1:${String(options.adminPort ?? (await freePort()))}`
-  const args = ['--resources', folder, '--admin', adminAddress, ...options.flags]
-  const around = options.within === undefined ? [] : [...options.within, folder]
-  const [program, ...command] = [...around, process.execPath, MAIN, options.command, ...args]
-  const child = spawn(program ?? '', command, {
-    stdio: ['ignore', options.stdout ?? 'pipe', 'pipe'],
-    env: { ...process.env, ...options.environment },
-  })
-  const gatehouse = handle(child, folder, `http://${adminAddress}`)
-  if (options.unready === true) return gatehouse
-  try {
-    await eventually(() => ready(gatehouse), READY_MS)
-  } catch (failure) {
-    await gatehouse.close()
-    throw new Error(`not ready: ${String(failure)}\n${gatehouse.log()}`)
-  }
-  return gatehouse
-}
-
-async function ready({ admin, child }: Gatehouse): Promise<void> {
-  if (child.exitCode !== null) throw new Error(`it ended with ${String(child.exitCode)}`)
-  const answer = await fetch(`${admin}/readyz`)
-  if (answer.status !== 200) throw new Error(`${String(answer.status)} ${await answer.text()}`)
-}
-
-const open = new Set<Gatehouse>()
-/** Characters of a log that are shown when a test fails. */
-const LOG_END = 4_000
-
-/** Shows the end of each log when a test fails: nothing else explains one that fails only now and then. */
-export function showLogsOfFailures(): void {
-  afterEach(({ task }) => {
-    if (task.result?.state !== 'fail') return
-    for (const one of open)
-      process.stderr.write(`Log of ${one.folder}, its end:\n${one.log().slice(-LOG_END)}\n`)
-  })
-}
-
-function handle(child: ChildProcess, folder: string, admin: string): Gatehouse {
-  let log = ''
-  let output = ''
-  child.stderr?.setEncoding('utf8').on('data', (text: string) => (log += text))
-  child.stdout?.setEncoding('utf8').on('data', (text: string) => (output += text))
-  const get = async (path: string): Promise<string> => (await fetch(admin + path)).text()
-  const writeText = async (file: string, text: string): Promise<void> => {
-    const draft = join(folder, `.${file}.draft`)
-    await writeFile(draft, text)
-    await rename(draft, join(folder, file))
-  }
-  const closed = once(child, 'close')
-  const stop = async (signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> => {
-    if (child.exitCode === null && child.signalCode === null) child.kill(signal)
-    return ended()
-  }
-  const ended = async (): Promise<number | null> => {
-    await closed
-    return child.exitCode
-  }
-  const gatehouse: Gatehouse = {
-    admin,
-    folder,
-    child,
-    writeText,
-    write: (file, ...documents) => writeText(file, toYaml(...documents)),
-    remove: (file) => rm(join(folder, file)),
-    status: async () =>
-      (JSON.parse(await get('/status')) as { resources: StatusEntry[] }).resources,
-    metrics: () => get('/metrics'),
-    log: () => log,
-    output: () => output,
-    ended,
-    stop,
-    close: async () => {
-      open.delete(gatehouse)
-      await stop()
-      await rm(folder, { recursive: true, force: true })
-    },
-  }
-  open.add(gatehouse)
-  return gatehouse
 }

@@ -6,6 +6,7 @@ import { eventually } from '../../testing/eventually.js'
 import { freePort } from '../../testing/ports.js'
 import { type Backend, startBackend } from './backend.js'
 import { type DocumentServer, type Reply, startDocumentServer } from './document-server.js'
+import { type Gatehouse, startGatehouse } from './gatehouse.js'
 import { type Answer, bearer, send } from './http.js'
 import { type OtherEnvoy, startOtherEnvoy } from './other-envoy.js'
 import {
@@ -17,7 +18,6 @@ import {
   remoteJwks,
   rule,
 } from './resources.js'
-import { type Gatehouse, startGatehouse } from './stack.js'
 import { keySet, newKey, type SigningKey, signToken } from './tokens.js'
 
 const ISSUER = 'http://idp.example/v1/apps/agentic/P1/MS1'
