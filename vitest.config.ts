@@ -2,10 +2,14 @@ import { availableParallelism } from 'node:os'
 import { relative } from 'node:path'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import { filesLeftOut, namedIn } from './scripts/test-files.mjs'
 import durations from './test/durations.json' with { type: 'json' }
 
 // What is polled for comes, however busy the machine is; Vitest's own second is for one that is not.
 const expectations = { poll: { timeout: 15_000 } }
+
+/** Returns which files of a folder of test/ do not run, unless the command names them (scripts/test-files.mjs). */
+const leftOut = (folder: string): string[] => filesLeftOut(folder, namedIn(process.argv.slice(3)))
 
 // Processes that run tests without an Envoy. Their parent process has little to do once all modules are loaded.
 const maxWorkers = availableParallelism()
@@ -26,6 +30,7 @@ const parties =
             name: 'parties',
             expect: expectations,
             include: ['test/parties/*.test.ts'],
+            exclude: leftOut('parties'),
             pool: 'forks' as const,
             maxWorkers: 2,
             sequence: { groupOrder: 2 },
@@ -66,6 +71,7 @@ const containers =
             name: 'containers',
             expect: expectations,
             include: ['test/containers/*.test.ts'],
+            exclude: leftOut('containers'),
             pool: 'forks' as const,
             maxWorkers: 1,
             sequence: { groupOrder: 5 },
@@ -104,6 +110,7 @@ const kubernetes =
             name: 'kubernetes',
             expect: expectations,
             include: ['test/kubernetes/*.test.ts'],
+            exclude: leftOut('kubernetes'),
             pool: 'forks' as const,
             maxWorkers: 2,
             sequence: { groupOrder: 3 },
@@ -124,6 +131,7 @@ const mesh =
             name: 'mesh',
             expect: expectations,
             include: ['test/mesh/*.test.ts'],
+            exclude: leftOut('mesh'),
             pool: 'forks' as const,
             // Envoy Gateway has ports of its own that cannot be chosen.
             maxWorkers: 1,
@@ -278,8 +286,11 @@ export default defineConfig({
           name: 'integration',
           expect: expectations,
           include: ['test/integration/**/*.test.ts'],
+          exclude: leftOut('integration'),
           pool: 'forks',
           maxWorkers: 3,
+          // The files of a worker share stacks (test/support/shared-stack.ts) and modules.
+          isolate: false,
           // After the unit tests: groups with other workers take turns.
           sequence: { groupOrder: 1 },
           // For what hangs: a busy machine needs a minute for ten starts of Envoy.

@@ -1,0 +1,7 @@
+/** Types of test-files.mjs. */
+
+export declare function filesLeftOut(folder: string, named?: readonly string[]): string[]
+
+export declare function namedIn(args: readonly string[]): string[]
+
+export declare function wholeForChange(): string[]
