@@ -10,6 +10,7 @@ import {
   openSync,
   renameSync,
   rmSync,
+  statSync,
   symlinkSync,
   unlinkSync,
   writeFileSync,
@@ -17,13 +18,13 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, test, type TestContext } from 'vitest'
 import { createFileProvider } from '../../../src/resources/files/file-provider.js'
+import { readerInPlace } from '../../../src/resources/files/read-documents.js'
+import { kindsOf } from '../../../src/resources/kinds/kinds.js'
 import type { ProviderState } from '../../../src/resources/kinds/resources.js'
 
-/** Longer than it takes until a file is read although it is still written to. */
-const A_LOOK_MS = 700
+const API_GROUP = 'policy.gatehouse.dev'
 
 const route = (name: string, path = '/') => `apiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute
@@ -61,6 +62,12 @@ const shown = ({ resources }: ProviderState): readonly string[] =>
 
 type At = (...names: string[]) => string
 
+/** Changes with each write. */
+function versionOf(path: string): string {
+  const { size, mtimeNs } = statSync(path, { bigint: true })
+  return `${size} ${mtimeNs}`
+}
+
 async function watch(
   { onTestFinished }: TestContext,
   prepare: (at: At) => void,
@@ -71,10 +78,22 @@ async function watch(
   prepare(at)
   const states: ProviderState[] = []
   let wake: () => void = () => undefined
+  const inPlace = readerInPlace(kindsOf(API_GROUP))
+  /** Path → version that was read last. */
+  const read = new Map<string, string>()
+  /** As read, when the last state was reported. */
+  let reported: ReadonlyMap<string, string> = new Map()
   const provider = createFileProvider({
     paths: [folder],
-    apiGroup: 'policy.gatehouse.dev',
+    apiGroup: API_GROUP,
     requirePolicy,
+    reader: {
+      ...inPlace,
+      read: (file, known) => {
+        read.set(file.path, versionOf(file.path))
+        return inPlace.read(file, known)
+      },
+    },
     onWarning: () => undefined,
   })
   onTestFinished(async () => {
@@ -83,6 +102,7 @@ async function watch(
   })
   await provider.start((state) => {
     states.push(state)
+    reported = new Map(read)
     wake()
   })
   const last = () => states.at(-1) as ProviderState
@@ -94,6 +114,11 @@ async function watch(
     /** What every state so far has shown, without repetitions. */
     seen: () => [...new Set(states.map((state) => shown(state).join(' ')))],
     waiting,
+    /** Resolves when a state has been reported that takes the file as it is now into account, settled or not. */
+    looked: async (path: string) => {
+      const version = versionOf(path)
+      while (reported.get(path) !== version) await another()
+    },
     /** Resolves when a problem has been reported that matches. */
     reported: async (problem: RegExp) => {
       while (!waiting().some((message) => problem.test(message))) await another()
@@ -107,11 +132,13 @@ async function watch(
 describe.concurrent('at every moment', () => {
   test('a file that is truncated and written slowly keeps its policies', async (context) => {
     const all = route('a') + route('b') + policy('a') + policy('b')
-    const { at, seen, until } = await watch(context, (path) => writeFileSync(path('all.yaml'), all))
+    const { at, looked, seen, until } = await watch(context, (path) =>
+      writeFileSync(path('all.yaml'), all),
+    )
     const file = openSync(at('all.yaml'), 'r+')
     ftruncateSync(file)
     for (const part of [route('a') + route('b'), policy('a'), head('b') + FIRST, SECOND]) {
-      await delay(A_LOOK_MS)
+      await looked(at('all.yaml'))
       writeSync(file, part)
     }
     writeSync(file, route('c') + policy('c'))
@@ -121,25 +148,29 @@ describe.concurrent('at every moment', () => {
   })
 
   test('a new file that is appended to slowly', async (context) => {
-    const { at, seen, until } = await watch(context, (path) =>
+    const { at, looked, seen, until } = await watch(context, (path) =>
       writeFileSync(path('other.yaml'), route('z')),
     )
+    let written = 0
     for (const part of [route('a'), route('b'), head('a') + FIRST, SECOND, policy('b')]) {
+      written = performance.now()
       appendFileSync(at('new.yaml'), part)
-      await delay(A_LOOK_MS)
+      await looked(at('new.yaml'))
     }
     await until('a+ b+ z')
+    // The parts above come faster than a slow writer's.
+    expect(performance.now() - written).toBeGreaterThanOrEqual(2_000)
     expect(seen()).toEqual(['z', 'a+ b+ z'])
   })
 
   test('a policy that is cut in the middle of its rules, and then is no document', async (context) => {
-    const { at, seen, until, reported } = await watch(context, (path) => {
+    const { at, looked, seen, until, reported } = await watch(context, (path) => {
       writeFileSync(path('route.yaml'), route('a'))
       writeFileSync(path('policy.yaml'), policy('a'))
     })
     for (const text of [head('a') + FIRST, `${head('a')}  - [`, head('a') + FIRST]) {
       writeFileSync(at('policy.yaml'), text)
-      await delay(A_LOOK_MS)
+      await looked(at('policy.yaml'))
     }
     await reported(/until \S+policy\.yaml has not been written to for 2 s/)
     writeFileSync(at('policy.yaml'), policy('a'))
@@ -166,14 +197,14 @@ spec:
     ['by parameters that are not there', GATEWAY, false],
   ] as const)
     test(`the first policy of a route that is closed without one, ${how}`, async (context) => {
-      const { at, seen, until } = await watch(
+      const { at, looked, seen, until } = await watch(
         context,
         (path) => writeFileSync(path('all.yaml'), more + route('a')),
         isSet,
       )
       for (const part of [head('a') + FIRST, SECOND]) {
         appendFileSync(at('all.yaml'), part)
-        await delay(A_LOOK_MS)
+        await looked(at('all.yaml'))
       }
       await until('a+')
       expect(seen()).toEqual(['a', 'a+'])
@@ -182,13 +213,13 @@ spec:
   const onGateway = policy('gateway').replace('kind: HTTPRoute', 'kind: Gateway')
 
   test("a route's own policy beside one of its Gateway, which it replaces", async (context) => {
-    const { at, seen, until } = await watch(context, (path) => {
+    const { at, looked, seen, until } = await watch(context, (path) => {
       writeFileSync(path('gateway.yaml'), onGateway)
       writeFileSync(path('all.yaml'), route('a'))
     })
     for (const part of [head('a') + FIRST, SECOND]) {
       appendFileSync(at('all.yaml'), part)
-      await delay(A_LOOK_MS)
+      await looked(at('all.yaml'))
     }
     await until('a+')
     expect(seen()).toEqual(['a', 'a+'])
@@ -216,42 +247,42 @@ spec:
   })
 
   test('a file that is unlinked and written anew, as git does', async (context) => {
-    const { at, seen, until } = await watch(context, (path) =>
+    const { at, looked, seen, until } = await watch(context, (path) =>
       writeFileSync(path('all.yaml'), route('a') + policy('a')),
     )
     unlinkSync(at('all.yaml'))
     writeFileSync(at('all.yaml'), route('a') + route('b'))
-    await delay(A_LOOK_MS)
+    await looked(at('all.yaml'))
     appendFileSync(at('all.yaml'), policy('a') + policy('b'))
     await until('a+ b+')
     expect(seen()).toEqual(['a+', 'a+ b+'])
   })
 
   test('a route in another file, renamed to its place, waits for the file of policies that is being written', async (context) => {
-    const { at, seen, until } = await watch(context, (path) => {
+    const { at, looked, seen, until } = await watch(context, (path) => {
       writeFileSync(path('routes.yaml'), route('a'))
       writeFileSync(path('policies.yaml'), policy('a'))
     })
     writeFileSync(at('policies.yaml'), policy('a').replace('---', '\n---'))
-    await delay(A_LOOK_MS)
+    await looked(at('policies.yaml'))
     writeFileSync(at('.draft'), route('a') + route('b'))
     renameSync(at('.draft'), at('routes.yaml'))
-    await delay(A_LOOK_MS)
+    await looked(at('routes.yaml'))
     appendFileSync(at('policies.yaml'), policy('b'))
     await until('a+ b+')
     expect(seen()).toEqual(['a+', 'a+ b+'])
   })
 
   test('a policy that moves from a file to one that is being written', async (context) => {
-    const { at, seen, until } = await watch(context, (path) => {
+    const { at, looked, seen, until } = await watch(context, (path) => {
       writeFileSync(path('1.yaml'), route('a') + policy('a'))
       writeFileSync(path('2.yaml'), route('b') + policy('b'))
     })
     appendFileSync(at('2.yaml'), '# more follows\n')
-    await delay(A_LOOK_MS)
+    await looked(at('2.yaml'))
     writeFileSync(at('.draft'), route('a'))
     renameSync(at('.draft'), at('1.yaml'))
-    await delay(A_LOOK_MS)
+    await looked(at('1.yaml'))
     appendFileSync(at('2.yaml'), policy('a'))
     await until('a+ b+')
     expect(seen()).toEqual(['a+ b+'])
@@ -272,12 +303,12 @@ spec:
   })
 
   test('a file in a folder that is new', async (context) => {
-    const { at, seen, until } = await watch(context, (path) =>
+    const { at, looked, seen, until } = await watch(context, (path) =>
       writeFileSync(path('other.yaml'), route('z')),
     )
     mkdirSync(at('x'))
     writeFileSync(at('x', 'new.yaml'), route('a'))
-    await delay(A_LOOK_MS)
+    await looked(at('x', 'new.yaml'))
     appendFileSync(at('x', 'new.yaml'), policy('a'))
     await until('a+ z')
     expect(seen()).toEqual(['z', 'a+ z'])
