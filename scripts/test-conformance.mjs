@@ -1,12 +1,12 @@
 // npm run test:conformance: downloads Project Wycheproof's vectors, a Go module whose hash is in test/conformance/wycheproof,
 // and runs test/conformance. Arguments are passed to vitest.
 
-import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { goModule } from './kubernetes.mjs'
 import { runScript } from './runtime.mjs'
 import { setup } from './setup.mjs'
 import { root } from './stale.mjs'
+import { runVitest } from './vitest.mjs'
 
 const MODULE = 'github.com/c2sp/wycheproof'
 const FOLDER = join(root, 'test/conformance/wycheproof')
@@ -17,7 +17,5 @@ await runScript(async () => {
     ...process.env,
     GATEHOUSE_WYCHEPROOF: goModule(MODULE, 'testvectors_v1', FOLDER),
   }
-  const vitest = join(root, 'node_modules/vitest/vitest.mjs')
-  const args = [vitest, 'run', '--project', 'conformance', ...process.argv.slice(2)]
-  return spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit', env }).status ?? 1
+  return runVitest(['run', '--project', 'conformance', ...process.argv.slice(2)], { env })
 })
