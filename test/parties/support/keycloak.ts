@@ -61,8 +61,8 @@ export async function startKeycloak(own: object = realm): Promise<Keycloak> {
 
 /** Starts Keycloak in a separate process group, because kc.sh starts a Java process that outlives it. */
 function launch(port: number): ChildProcess {
-  const flags = ['--http-host=127.0.0.1', `--http-port=${String(port)}`, '--db=dev-mem']
-  return spawn('bash', ['bin/kc.sh', 'start-dev', ...flags], {
+  const flags = ['--http-host=127.0.0.1', `--http-port=${String(port)}`, '--http-enabled=true']
+  return spawn('bash', ['bin/kc.sh', 'start', '--optimized', '--hostname-strict=false', ...flags], {
     cwd: keycloakHome(),
     detached: true,
     stdio: 'ignore',
