@@ -41,16 +41,16 @@ const parties =
         },
       ]
 
-// What takes too long for every change.
-const nightly =
-  process.env['GATEHOUSE_NIGHTLY'] === undefined
+// Floods, soaks and long streams, which take minutes each.
+const soak =
+  process.env['GATEHOUSE_TEST_SOAK'] === undefined
     ? []
     : [
         {
           test: {
-            name: 'nightly',
+            name: 'soak',
             expect: expectations,
-            include: ['test/nightly/*.test.ts'],
+            include: ['test/soak/*.test.ts'],
             pool: 'forks' as const,
             maxWorkers: 1,
             sequence: { groupOrder: 4 },
@@ -170,7 +170,7 @@ const notUnit = [
   'conformance',
   'parties',
   'kubernetes',
-  'nightly',
+  'soak',
   'containers',
   'mesh',
   'gateway-api',
@@ -276,7 +276,7 @@ export default defineConfig({
       ...conformance,
       ...parties,
       ...kubernetes,
-      ...nightly,
+      ...soak,
       ...containers,
       ...mesh,
       ...gatewayApi,

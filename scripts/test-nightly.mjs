@@ -1,32 +1,55 @@
-// npm run test:nightly: runs the tests that take too long for every change (long streams, floods, soaks), then those in
-// a cluster, the properties of the unit tests twice their full number of times, and the whole suite ten times on a busy
-// machine. Arguments are passed to vitest, e.g.
-// `npm run test:nightly -- guarded-load`; then only the matching files of test/nightly run.
+// npm run test:nightly: what takes too long for every change, in parts of at most an hour and a half. `npm run
+// test:nightly -- PART…` runs only those, `--help` lists them.
 
-import { spawnSync } from 'node:child_process'
-import { join } from 'node:path'
 import { runScript } from './runtime.mjs'
-import { setup } from './setup.mjs'
-import { root } from './stale.mjs'
+import { runSteps } from './steps.mjs'
 
-const PROJECTS = ['unit', 'isolated', 'long'].flatMap((name) => ['--project', name])
+const NIGHTLY = { GATEHOUSE_TEST_FILES: 'nightly' }
 
-await runScript(async () => {
-  await setup()
-  const vitest = join(root, 'node_modules/vitest/vitest.mjs')
-  const args = [vitest, 'run', '--project', 'nightly', ...process.argv.slice(2)]
-  const env = { ...process.env, GATEHOUSE_NIGHTLY: 'yes' }
-  const { status } = spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit', env })
-  if (status !== 0 || process.argv.length > 2) return status ?? 1
-  const properties = [vitest, 'run', ...PROJECTS]
-  return (
-    run([join(root, 'scripts/test-cluster.mjs')]) ||
-    run([...properties, '--test-timeout=600000'], { GATEHOUSE_TEST_RUNS: '2' }) ||
-    run([join(root, 'scripts/test-busy.mjs')])
-  )
+/** Minors of Envoy that docs/support.md promises, besides the one that every change is tested with. */
+const ENVOYS = ['1.37', '1.38', '1.39']
+
+const suite = (name, what) => ({
+  name,
+  what,
+  run: `npm test -- --project ${name}`,
+  env: NIGHTLY,
 })
 
-function run(command, more = {}) {
-  const env = { ...process.env, ...more }
-  return spawnSync(process.execPath, command, { cwd: root, stdio: 'inherit', env }).status ?? 1
-}
+const PARTS = [
+  suite('integration', 'files of test/integration that are not core'),
+  suite('parties', 'LiteLLM, Presidio, pages in a browser, an OpenTelemetry Collector'),
+  suite('kubernetes', 'files of test/kubernetes that are not core'),
+  suite('mesh', 'files of test/mesh that are not core'),
+  suite('containers', 'files of test/containers that are not core'),
+  { name: 'soak', what: 'floods, soaks and long streams', run: 'npm test -- --project soak' },
+  { name: 'cluster', what: 'a cluster with real pods', run: 'npm test -- --project cluster' },
+  {
+    name: 'properties',
+    what: 'properties, twice their full number of times',
+    run: 'npm test -- --project unit --project isolated --project long --test-timeout=600000',
+    env: { GATEHOUSE_TEST_RUNS: '2' },
+  },
+  {
+    name: 'oldest',
+    what: 'all unit tests on the oldest Node',
+    before: 'GATEHOUSE_NODE=oldest npm run setup',
+    run: 'npm test -- --project unit --project isolated --project long',
+    env: { GATEHOUSE_NODE: 'oldest' },
+  },
+  {
+    name: 'busy',
+    what: 'npm test three times beside a load',
+    run: 'node scripts/test-busy.mjs 3',
+  },
+  ...ENVOYS.map((version) => ({
+    name: `envoy-${version}`,
+    what: `all integration tests with Envoy ${version}`,
+    run: `GATEHOUSE_TEST_ENVOY="$(node scripts/older-envoy.mjs ${version})" npm test -- --project integration`,
+    env: { GATEHOUSE_TEST_FILES: 'all' },
+  })),
+]
+
+await runScript(() =>
+  runSteps({ command: 'npm run test:nightly --', steps: PARTS, names: process.argv.slice(2) }),
+)

@@ -1,6 +1,9 @@
-// npm test: sets up what is missing, then runs every test. Arguments are passed to vitest, e.g.
-// `npm test -- test/settings`. The integration tests find Envoy and Python's MCP client themselves
-// (test/support/global-setup.ts).
+// npm test: sets up what is missing, then runs the core tests that need nothing but Node, Python and an Envoy. Arguments
+// are passed to vitest, e.g. `npm test -- test/settings`; a file that they name runs whether it is core or nightly. The
+// integration tests find Envoy and Python's MCP client themselves (test/support/global-setup.ts).
+//
+// `--project NAME` runs another suite with the programs that it needs (test-NAME.mjs), `--goldens` rewrites what is
+// generated from the sources, and `--watch` runs the unit tests again at each change.
 
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
@@ -8,9 +11,36 @@ import { runScript } from './runtime.mjs'
 import { setup } from './setup.mjs'
 import { root } from './stale.mjs'
 
+/** Suites that need programs of others, each with a script. */
+const OTHERS = [
+  ...['cluster', 'conformance', 'containers', 'gateway-api', 'kubernetes', 'mesh', 'parties'],
+  'soak',
+]
+/** Projects without an Envoy. */
+const UNIT = ['unit', 'isolated', 'long'].flatMap((name) => ['--project', name])
+/** Tests that write what they compare, if UPDATE_GOLDEN is set. */
+const GOLDENS = [
+  ...['--project', 'golden', '--project', 'unit', 'test/golden', 'test/settings-page.test.ts'],
+  ...['test/chart-values.test.ts', 'test/alert-rules.test.ts', 'test/reference.test.ts'],
+  ...['test/resources/crd/crd.test.ts', 'test/xds/bootstrap/chart-bootstrap.test.ts'],
+]
+
 await runScript(async () => {
+  const args = process.argv.slice(2)
+  const at = args.indexOf('--project')
+  const project = args[at + 1]
+  if (at !== -1 && OTHERS.includes(project))
+    return run([join(root, `scripts/test-${project}.mjs`), ...args.toSpliced(at, 2)])
   await setup()
-  const vitest = join(root, 'node_modules/vitest/vitest.mjs')
-  const args = [vitest, 'run', ...process.argv.slice(2)]
-  return spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit' }).status ?? 1
+  const vitest = (...more) => run([join(root, 'node_modules/vitest/vitest.mjs'), ...more])
+  const without = (flag) => args.filter((arg) => arg !== flag)
+  if (args.includes('--goldens')) {
+    process.env['UPDATE_GOLDEN'] = '1'
+    return vitest('run', ...GOLDENS, ...without('--goldens'))
+  }
+  if (args.includes('--watch')) return vitest('watch', ...UNIT, ...without('--watch'))
+  return vitest('run', ...args)
 })
+
+const run = (command) =>
+  spawnSync(process.execPath, command, { cwd: root, stdio: 'inherit' }).status ?? 1

@@ -1,4 +1,4 @@
-// Runs HTTP/2 conversations that are almost valid. test/nightly/http2.test.ts runs many more.
+// Runs HTTP/2 conversations that are almost valid. test/soak/http2.test.ts runs many more.
 
 import { test } from 'vitest'
 import { runs } from '../support/runs.js'
