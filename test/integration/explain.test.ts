@@ -1,7 +1,7 @@
 // `gatehouse explain`, from files and from the running Gatehouse, agrees with Envoy: the same route, status, reason, reason
 // of audits, redirect and challenge for each request of a list.
 
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -10,6 +10,7 @@ import { eventually } from '../../testing/eventually.js'
 import type { Backend } from '../support/backend.js'
 import { startBackend } from '../support/backend.js'
 import { agreement, type Asked } from '../support/explain-agreement.js'
+import { explain } from '../support/explain-command.js'
 import { explainedRoutes, ISSUER } from '../support/explained-routes.js'
 import { chat, sample, service } from '../support/guardrails.js'
 import { send } from '../support/http.js'
@@ -328,6 +329,32 @@ test.concurrent('documents, preflights, and routes that refuse', async () => {
   expect(open?.answer.text).toContain('no policy decides')
 })
 
-test('no explanation leaves a token in the log of the running Gatehouse, or a line in the decision log', () => {
+test('no explanation leaves a token in the log of the running Gatehouse, or a line in the decision log', async () => {
+  const token = await signToken({ key, claims: { iss: ISSUER, aud: 'mcp', exp: 1 } })
+  const file = join(folder, 'refused')
+  for (const each of ['opaque-token', token]) {
+    await writeFile(file, each)
+    const request = ['--request', 'GET http://audited.example/explained', '--token', file]
+    const place = ['--admin', new URL(stack.admin).host, '--listener-port', String(stack.port)]
+    expect(await explain([...place, ...request])).toMatchObject({ result: 'denied' })
+  }
+  // A request that Envoy gets leaves its line after whatever an explanation would leave.
+  const headers = { host: 'audited.example', authorization: `Bearer ${token}` }
+  expect((await send(stack.origin, '/asked', { headers })).status).toBe(401)
+  const [asked] = await eventually(() => {
+    const lines = decisions().filter(({ path }) => path === '/asked')
+    expect(lines).toHaveLength(1)
+    return lines
+  })
+  expect(asked).toMatchObject({ decision: 'deny', reason: 'expired' })
+  expect(decisions().filter(({ path }) => path === '/explained')).toEqual([])
   expect(stack.log()).not.toMatch(/eyJ|opaque-token/)
 })
+
+/** The lines of the decision log. */
+const decisions = (): readonly Readonly<Record<string, unknown>>[] =>
+  stack
+    .log()
+    .split('\n')
+    .filter((line) => line.includes('"msg":"decision"'))
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
