@@ -16,21 +16,33 @@ const minutes = (ms) => (ms / 60_000).toFixed(1)
  * @param steps in their order, each with its name, what it runs in words, and `run`, a command of the shell; `before`, a
  *   command, belongs to the set-up; `env` are further variables; steps of different `lane`s run beside each other, those
  *   without one after all of them.
- * @param names arguments of the command.
+ * @param names arguments of the command: steps or lanes.
  */
 export async function runSteps({ command, steps, names }) {
   if (names.includes('--help')) {
     print(`${command} [STEP…]: runs all steps, or some.\n`)
     for (const { name, what } of steps) print(row(steps, name, what))
+    for (const lane of lanesOf(steps))
+      print(row(steps, lane, `all of its lane: ${inLane(steps, lane)}`))
     return 0
   }
-  const unknown = names.find((name) => !steps.some((step) => step.name === name))
+  const unknown = names.find((one) => !steps.some(({ name, lane }) => [name, lane].includes(one)))
   if (unknown !== undefined) throw new SetupError(`no step "${unknown}": see ${command} --help`)
-  const chosen = steps.filter(({ name }) => names.length === 0 || names.includes(name))
+  const isChosen = ({ name, lane }) => [name, lane].some((one) => names.includes(one))
+  const chosen = steps.filter((step) => names.length === 0 || isChosen(step))
   const before = chosen.map((step) => step.before).filter((one) => one !== undefined)
   const setUp = { name: 'set up', run: ['npm run setup', ...before].join(' && ') }
   return new Run([setUp, ...chosen]).result()
 }
+
+const lanesOf = (steps) =>
+  [...new Set(steps.map(({ lane }) => lane))].filter((lane) => lane !== undefined)
+
+const inLane = (steps, lane) =>
+  steps
+    .filter((step) => step.lane === lane)
+    .map(({ name }) => name)
+    .join(', ')
 
 const row = (steps, name, text) =>
   `${name.padEnd(Math.max(...steps.map((step) => step.name.length)))}  ${text}`
@@ -49,10 +61,9 @@ class Run {
   async result() {
     const [setUp, ...steps] = this.steps
     await this.runStep(setUp)
-    const lanes = [...new Set(steps.map(({ lane }) => lane))].filter((lane) => lane !== undefined)
-    const inLane = (lane) => this.runAll(steps.filter((step) => step.lane === lane))
-    await Promise.all(lanes.map(inLane))
-    await inLane(undefined)
+    const runLane = (lane) => this.runAll(steps.filter((step) => step.lane === lane))
+    await Promise.all(lanesOf(steps).map(runLane))
+    await runLane(undefined)
     return this.report()
   }
 

@@ -52,9 +52,13 @@ export function wholeForChange() {
 
 /** Returns the paths that the change has touched; undefined if that cannot be said. */
 function changedFiles() {
-  const base = process.env['GATEHOUSE_CHANGED_SINCE'] ?? commitOfYesterday()
-  if (base === '') return undefined
-  return git('diff', '--name-only', base).split('\n')
+  try {
+    const base = process.env['GATEHOUSE_CHANGED_SINCE'] ?? commitOfYesterday()
+    return base === '' ? undefined : git('diff', '--name-only', base).split('\n')
+  } catch {
+    // No checkout of git, or one without that commit: the first push of a branch has none.
+    return undefined
+  }
 }
 
 function commitOfYesterday() {
@@ -63,4 +67,9 @@ function commitOfYesterday() {
   return git('rev-list', '-1', `--before=${String(before)}`, 'HEAD')
 }
 
-const git = (...args) => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim()
+const git = (...args) =>
+  execFileSync('git', args, {
+    cwd: root,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  }).trim()
