@@ -22,7 +22,7 @@ WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci
 COPY . .
-RUN npm run build
+RUN node scripts/build.mjs
 
 FROM build AS parties
 USER node

@@ -135,6 +135,8 @@ const mesh =
             pool: 'forks' as const,
             // Envoy Gateway has ports of its own that cannot be chosen.
             maxWorkers: 1,
+            // The files share an API server (test/kubernetes/support/shared-api-server.ts).
+            isolate: false,
             sequence: { groupOrder: 6 },
             testTimeout: 120_000,
             hookTimeout: 180_000,

@@ -1,4 +1,4 @@
-// npm run bench:files: measures the time from a file change to Envoy's ACK, with N routes and policies. Writes its
+// npm run bench -- files: measures the time from a file change to Envoy's ACK, with N routes and policies. Writes its
 // section of docs/performance.md.
 
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'

@@ -47,7 +47,7 @@ ${machine()}
 
 const PREFACE = `## Memory under load
 
-\`npm run bench:memory\` wrote this section, with \`gatehouse run\` and \`--held-bytes\` as it is by default. 200 clients send 9 of 10 MiB
+\`npm run bench -- memory\` wrote this section, with \`gatehouse run\` and \`--held-bytes\` as it is by default. 200 clients send 9 of 10 MiB
 and then leave; 1,000 clients send prompts of 1 MiB at once, about which a webhook is asked that takes a second for each, over 100
 connections, while other clients ask for replies about which it is asked too. "Held" is what counts against \`--held-bytes\`; "afterwards"
 is 30 s after the load. \`MALLOC_ARENA_MAX=1\`, \`MALLOC_MMAP_THRESHOLD_=65536\` and \`MALLOC_TRIM_THRESHOLD_=65536\` were set, as in our image:

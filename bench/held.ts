@@ -1,4 +1,4 @@
-// npm run bench:memory: measures how much Gatehouse holds under unfinished requests and a slow webhook, and how much
+// npm run bench -- memory: measures how much Gatehouse holds under unfinished requests and a slow webhook, and how much
 // remains afterwards. Writes its section of docs/performance.md.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'

@@ -1,4 +1,4 @@
-// npm run bench:kubernetes: measures the time from a change in an API server to Envoy's ACK, with N routes and policies
+// npm run bench -- kubernetes: measures the time from a change in an API server to Envoy's ACK, with N routes and policies
 // in a cluster of their own each. Writes its section of docs/performance.md.
 
 import { type ApiServer, startApiServer } from '../testing/api-server.js'

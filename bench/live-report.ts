@@ -20,7 +20,7 @@ export const reportFiles = ({
   ownFiles,
 }: FilesRows): string => `## From a file to Envoy
 
-\`npm run bench:files\` wrote this section, with \`gatehouse serve --resources\` on a folder of YAML and a real Envoy that gets
+\`npm run bench -- files\` wrote this section, with \`gatehouse serve --resources\` on a folder of YAML and a real Envoy that gets
 its configuration by incremental ADS. Each HTTPRoute has a backend and a policy of its own. ${TERMS}
 
 Each route with a host of its own, ${String(perFile)} documents in a file:
@@ -40,7 +40,7 @@ A pause of 50 ms, in which more changes are waited for, is in every time. ${mach
 
 export const reportCluster = (rows: readonly LiveRow[]): string => `## From an API server to Envoy
 
-\`npm run bench:kubernetes\` wrote this section: such routes, each with a host of its own, backends and policies in a real API
+\`npm run bench -- kubernetes\` wrote this section: such routes, each with a host of its own, backends and policies in a real API
 server for each row, one replica of \`gatehouse serve --kubernetes\`, and the same Envoy. The call to the API server, the watch, and a
 pause of 30 ms in which more changes are waited for are in every time; the status that Gatehouse writes is in its CPU.
 

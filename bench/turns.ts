@@ -1,4 +1,4 @@
-// npm run bench:turns: measures how long Gatehouse blocks waiting checks at startup, on a change, while a hundred Envoys
+// npm run bench -- turns: measures how long Gatehouse blocks waiting checks at startup, on a change, while a hundred Envoys
 // connect, and by single requests. Writes its section of docs/performance.md.
 
 import { on, once } from 'node:events'
@@ -147,7 +147,7 @@ function tableOf(stretches: readonly Stretch[]): string {
 function report(ofConfiguration: readonly Stretch[], ofRequests: readonly Stretch[]): string {
   return `## How long checks may have to wait
 
-\`npm run bench:turns\` wrote this section: \`gatehouse serve\` with ${ROUTES.toLocaleString('en')} routes, each with a host, a backend
+\`npm run bench -- turns\` wrote this section: \`gatehouse serve\` with ${ROUTES.toLocaleString('en')} routes, each with a host, a backend
 and a policy of its own, in as many files of one folder; ${String(ENVOYS)} clients that take what an Envoy takes, by incremental ADS. The
 longest time that the main thread worked without yielding, in CPU time, measured from when the first server listens, and how
 much of it V8 spent on collections.

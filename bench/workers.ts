@@ -1,4 +1,4 @@
-// npm run bench:workers: measures the cost and throughput of checks with one, two and four workers. Writes its section
+// npm run bench -- workers: measures the cost and throughput of checks with one, two and four workers. Writes its section
 // of docs/performance.md.
 
 import { readdirSync, readFileSync } from 'node:fs'
@@ -173,7 +173,7 @@ async function main(): Promise<void> {
   answering.close()
   const text = `## Workers
 
-\`npm run bench:workers\` wrote this section: \`gatehouse run --workers N\` with its Envoy, whose load, backend and client share the
+\`npm run bench -- workers\` wrote this section: \`gatehouse run --workers N\` with its Envoy, whose load, backend and client share the
 machine with it, ${String(CONNECTIONS)} connections; ${String(ROUNDS)} rounds of ${String(MILLISECONDS / 1000)} s in turns, medians. CPU is that of all processes of Gatehouse. The busiest process
 shows how evenly Envoy spreads requests: 1/N would be even.
 

@@ -1,4 +1,4 @@
-// npm run bench:files: sets up what is missing, bundles bench/files.ts and runs it, which takes four to five minutes.
+// npm run bench -- files: sets up what is missing, bundles bench/files.ts and runs it, which takes four to five minutes.
 // Writes its section of docs/performance.md.
 
 import { bundleBench, formatPage, run } from './bench-programs.mjs'

@@ -1,4 +1,4 @@
-// npm run bench:kubernetes: sets up what is missing, bundles bench/kubernetes.ts and runs it with a real API server,
+// npm run bench -- kubernetes: sets up what is missing, bundles bench/kubernetes.ts and runs it with a real API server,
 // which takes about five minutes. Writes its section of docs/performance.md.
 
 import { bundleBench, formatPage } from './bench-programs.mjs'

@@ -1,4 +1,4 @@
-// npm run bench:memory: sets up what is missing, bundles bench/held.ts and runs it, which takes two minutes. Writes its
+// npm run bench -- memory: sets up what is missing, bundles bench/held.ts and runs it, which takes two minutes. Writes its
 // section of docs/performance.md.
 
 import { bundleBench, formatPage, run } from './bench-programs.mjs'

@@ -1,4 +1,4 @@
-// npm run bench:turns: sets up what is missing, bundles bench/turns.ts and runs it, which takes a minute. Writes its
+// npm run bench -- turns: sets up what is missing, bundles bench/turns.ts and runs it, which takes a minute. Writes its
 // section of docs/performance.md.
 
 import { bundleBench, formatPage, run } from './bench-programs.mjs'

@@ -1,4 +1,4 @@
-// npm run bench:workers: sets up what is missing, bundles bench/workers.ts and runs it, which takes two minutes. Writes
+// npm run bench -- workers: sets up what is missing, bundles bench/workers.ts and runs it, which takes two minutes. Writes
 // its section of docs/performance.md.
 
 import { bundleBench, formatPage, run } from './bench-programs.mjs'

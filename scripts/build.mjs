@@ -1,5 +1,5 @@
 // Builds dist/main.js: generates the wire types from proto/ if they are stale, then bundles the programs, and compiles the
-// script of the status page and the sample webhook. Types are checked by `npm run typecheck`.
+// script of the status page and the sample webhook. Types are checked by `npm run check`.
 
 import { execFileSync } from 'node:child_process'
 import { chmodSync, existsSync, renameSync, rmSync, utimesSync } from 'node:fs'

@@ -3,19 +3,7 @@
 
 import { runScript } from './runtime.mjs'
 import { runSteps } from './steps.mjs'
-import { wholeForChange } from './test-files.mjs'
-
-/** What touches the runtime itself, and the whole program a few times. All unit tests run on the oldest Node in the night. */
-const OLDEST = [
-  ...['app', 'envoy', 'grpc', 'http2', 'llm/framing', 'remote', 'resources/files', 'telemetry'],
-  ...['workers', 'extauthz/import-keys', 'extauthz/rfc-vectors', 'extauthz/rsa-signatures'],
-  ...['run', 'run-end', 'serve', 'sigterm', 'workers', 'cli', 'oauth-flow', 'tokens'].map(
-    (name) => `integration/${name}.test.ts`,
-  ),
-  ...['guardrail-streams', 'mcp-guard', 'live-changes', 'relay'].map(
-    (name) => `integration/${name}.test.ts`,
-  ),
-].map((path) => `test/${path}`)
+import { onOldest, wholeForChange } from './test-files.mjs'
 
 /**
  * Two lanes beside each other: "own" needs nothing but Node, Python and an Envoy, "others" needs programs of others. Each is
@@ -29,44 +17,44 @@ const STEPS = [
     name: 'oldest',
     what: 'what touches the runtime, on the oldest Node',
     before: 'GATEHOUSE_NODE=oldest npm run setup',
-    run: `GATEHOUSE_NODE=oldest npm test -- ${OLDEST.join(' ')}`,
+    run: `GATEHOUSE_NODE=oldest npm test -- ${onOldest.join(' ')}`,
   },
   {
     lane: 'others',
     name: 'containers',
     what: 'both images, a compose stack',
-    run: 'npm run test:containers',
+    run: 'npm test -- --project containers',
   },
   {
     lane: 'others',
     name: 'wycheproof',
     what: "Wycheproof's vectors",
-    run: 'npm run test:conformance',
+    run: 'npm test -- --project conformance',
   },
   {
     lane: 'others',
     name: 'parties',
     what: 'Keycloak, a browser, the MCP Inspector, MCP conformance, h2spec, grpc-go',
     before: 'node scripts/parties-packages.mjs',
-    run: 'npm run test:parties',
+    run: 'npm test -- --project parties',
   },
   {
     lane: 'others',
     name: 'kubernetes',
     what: 'a real API server, the Helm chart and the manifests',
-    run: 'npm run test:kubernetes',
+    run: 'npm test -- --project kubernetes',
   },
   {
     lane: 'others',
     name: 'gateway-api',
     what: 'its conformance suite, core and claimed features',
-    run: 'npm run test:gateway-api',
+    run: 'npm test -- --project gateway-api',
   },
   {
     lane: 'others',
     name: 'mesh',
     what: 'a real Envoy Gateway, a real istiod',
-    run: 'npm run test:mesh',
+    run: 'npm test -- --project mesh',
   },
   {
     name: 'fresh',

@@ -1,4 +1,4 @@
-// npm run manifests: writes deploy/kubernetes.yaml, the Helm chart with its default values as plain YAML. With --check
+// node scripts/manifests.mjs: writes deploy/kubernetes.yaml, the Helm chart with its default values as plain YAML. With --check
 // it only reports whether the file is up to date.
 
 import { execFileSync } from 'node:child_process'
@@ -20,7 +20,7 @@ const HELM_FLAGS = [
   '1.35.0',
 ]
 const HEAD = `# Gatehouse in the namespace "${NAMESPACE}": the Helm chart in deploy/helm/gatehouse with its default values, made by
-# \`npm run manifests\`. Edit the chart, not this file. docs/kubernetes.md says what to apply before it.
+# \`node scripts/manifests.mjs\`. Edit the chart, not this file. docs/kubernetes.md says what to apply before it.
 ---
 apiVersion: v1
 kind: Namespace
@@ -39,7 +39,7 @@ await runScript(() => {
   const text = HEAD + plain(execFileSync(helm, args, { encoding: 'utf8' }))
   if (!process.argv.includes('--check')) writeFileSync(TARGET, text)
   else if (readFileSync(TARGET, 'utf8') !== text) {
-    say('deploy/kubernetes.yaml is stale: npm run manifests')
+    say('deploy/kubernetes.yaml is stale: node scripts/manifests.mjs')
     return 1
   }
   return 0

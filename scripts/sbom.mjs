@@ -1,4 +1,4 @@
-// npm run sbom: prints a CycloneDX 1.6 document of the shipped packages, made from package-lock.json.
+// node scripts/sbom.mjs: prints a CycloneDX 1.6 document of the shipped packages, made from package-lock.json.
 // It does not use `npm sbom --omit dev`, which omits packages that a development package needs too, nor the official
 // generator, which reads what is installed on one platform.
 

@@ -1,6 +1,6 @@
-// npm run test:cluster: runs test/cluster in a Kubernetes cluster of one node on this machine, with real kubelet, containers,
+// npm test -- --project cluster: runs test/cluster in a Kubernetes cluster of one node on this machine, with real kubelet, containers,
 // Services and DNS. Needs root on Linux; programs that are missing are installed or built. Arguments are passed to
-// vitest, e.g. `npm run test:cluster -- central`.
+// vitest, e.g. `npm test -- --project cluster central`.
 
 import { execFileSync, spawnSync } from 'node:child_process'
 import {

@@ -1,4 +1,4 @@
-// npm run test:conformance: downloads Project Wycheproof's vectors, a Go module whose hash is in test/conformance/wycheproof,
+// npm test -- --project conformance: downloads Project Wycheproof's vectors, a Go module whose hash is in test/conformance/wycheproof,
 // and runs test/conformance. Arguments are passed to vitest.
 
 import { join } from 'node:path'

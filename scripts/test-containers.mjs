@@ -1,5 +1,5 @@
-// npm run test:containers: builds both targets of the Dockerfile with one base, and the sidecar on a base without Node as
-// it is published, then runs test/containers with a real container engine. Arguments are passed to vitest, e.g. `npm run test:containers -- image`.
+// npm test -- --project containers: builds both targets of the Dockerfile with one base, and the sidecar on a base without Node as
+// it is published, then runs test/containers with a real container engine. Arguments are passed to vitest, e.g. `npm test -- --project containers image`.
 
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'

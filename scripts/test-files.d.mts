@@ -5,3 +5,5 @@ export declare function filesLeftOut(folder: string, named?: readonly string[]):
 export declare function namedIn(args: readonly string[]): string[]
 
 export declare function wholeForChange(): string[]
+
+export declare const onOldest: readonly string[]

@@ -9,9 +9,16 @@ import { join } from 'node:path'
 import { SetupError } from './setup-error.mjs'
 import { root } from './stale.mjs'
 
-const { files, changes } = JSON.parse(
+const { files, changes, oldest } = JSON.parse(
   readFileSync(join(root, 'test/core-and-nightly.json'), 'utf8'),
 )
+
+/**
+ * What runs on the oldest Node at each change: what touches the runtime, and the whole program a few times. In the night
+ * all unit tests do.
+ */
+export const onOldest = oldest
+
 const CHOICES = ['core', 'nightly', 'all']
 
 /**

@@ -1,6 +1,6 @@
-// npm run test:gateway-api: runs the official Gateway API conformance suite, profile GATEWAY-HTTP, in a cluster of real
+// npm test -- --project gateway-api: runs the official Gateway API conformance suite, profile GATEWAY-HTTP, in a cluster of real
 // controllers, echo servers and Envoys. Everything is built from Go modules if missing. Arguments are flags of the suite,
-// e.g. `npm run test:gateway-api -- -run-test HTTPRouteWeight`. With --all it also tries features that the GatewayClass
+// e.g. `npm test -- --project gateway-api -run-test HTTPRouteWeight`. With --all it also tries features that the GatewayClass
 // does not claim. With --report it replaces the report in docs/gateway-api if everything passes.
 
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
-// npm run test:kubernetes: runs test/kubernetes with a real API server. Arguments are passed to vitest, e.g.
-// `npm run test:kubernetes -- provider`.
+// npm test -- --project kubernetes: runs test/kubernetes with a real API server. Arguments are passed to vitest, e.g.
+// `npm test -- --project kubernetes provider`.
 
 import { join } from 'node:path'
 import { runInCluster } from './kubernetes.mjs'

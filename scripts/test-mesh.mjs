@@ -1,4 +1,4 @@
-// npm run test:mesh: runs test/mesh with third-party control planes, built from their Go modules if missing: Envoy
+// npm test -- --project mesh: runs test/mesh with third-party control planes, built from their Go modules if missing: Envoy
 // Gateway, and istiod with an API server. They run in a separate network namespace, because some of their ports cannot
 // be chosen. Arguments are passed to vitest.
 

@@ -1,6 +1,6 @@
-// npm run test:parties: installs missing third-party programs (packages, Chromium, Keycloak, LiteLLM, Presidio, h2spec,
+// npm test -- --project parties: installs missing third-party programs (packages, Chromium, Keycloak, LiteLLM, Presidio, h2spec,
 // promtool, an OpenTelemetry Collector, a client of grpc-go), then runs test/parties, on Linux in a network namespace of
-// its own. Arguments are passed to vitest, e.g. `npm run test:parties -- keycloak`; then only the programs that suite
+// its own. Arguments are passed to vitest, e.g. `npm test -- --project parties keycloak`; then only the programs that suite
 // needs are installed.
 
 import { spawnSync } from 'node:child_process'

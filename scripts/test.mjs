@@ -42,5 +42,6 @@ await runScript(async () => {
   return vitest('run', ...args)
 })
 
-const run = (command) =>
-  spawnSync(process.execPath, command, { cwd: root, stdio: 'inherit' }).status ?? 1
+function run(command) {
+  return spawnSync(process.execPath, command, { cwd: root, stdio: 'inherit' }).status ?? 1
+}

@@ -1,4 +1,4 @@
-// The table of values in the chart's README matches values.yaml. `npm run goldens` rewrites it.
+// The table of values in the chart's README matches values.yaml. `npm test -- --goldens` rewrites it.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'

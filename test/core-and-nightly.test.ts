@@ -1,10 +1,12 @@
 // test/core-and-nightly.json: each test file that starts programs of others runs at each change or in the night, and each
 // path that it names is there.
 
+import { execFileSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { basename, resolve } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
-import { filesLeftOut, namedIn } from '../scripts/test-files.mjs'
+import { parse } from 'yaml'
+import { filesLeftOut, namedIn, onOldest } from '../scripts/test-files.mjs'
 
 const ROOT = resolve(import.meta.dirname, '..')
 
@@ -47,7 +49,8 @@ test('names folders and files that are there', () => {
   expect(changes.length).toBeGreaterThan(1)
   const isThere = (path: string): boolean =>
     existsSync(resolve(ROOT, path)) || existsSync(resolve(ROOT, `${path}.test.ts`))
-  const paths = changes.flatMap(({ below, runs }) => [...below, ...runs])
+  expect(onOldest.length).toBeGreaterThan(20)
+  const paths = [...changes.flatMap(({ below, runs }) => [...below, ...runs]), ...onOldest]
   expect(paths.filter((path) => !isThere(path))).toEqual([])
 })
 
@@ -73,4 +76,15 @@ test('a change of what a mesh is told runs all of mesh, and nothing more elsewhe
 test('what a command names is neither a flag nor the value of one', () => {
   const args = ['--project', 'mesh', 'sealed', '-t', 'opens', '--reporter=dot', 'walk']
   expect(namedIn(args)).toEqual(['sealed', 'walk'])
+})
+
+test('the nightly workflow runs each part of the nightly run', () => {
+  const script = resolve(ROOT, 'scripts/test-nightly.mjs')
+  const help = execFileSync(process.execPath, [script, '--help'], { encoding: 'utf8' })
+  const parts = [...help.matchAll(/^(\S+) {2,}/gm)].map(([, part]) => part)
+  expect(parts.length).toBeGreaterThan(10)
+  const { jobs } = parse(readFileSync(resolve(ROOT, '.github/workflows/nightly.yml'), 'utf8')) as {
+    readonly jobs: { readonly nightly: { readonly strategy: { readonly matrix: object } } }
+  }
+  expect(jobs.nightly.strategy.matrix).toEqual({ part: parts })
 })

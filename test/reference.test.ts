@@ -1,4 +1,4 @@
-// docs/reference.md and config/schema match the kinds' schemas. `npm run goldens` rewrites them.
+// docs/reference.md and config/schema match the kinds' schemas. `npm test -- --goldens` rewrites them.
 
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'

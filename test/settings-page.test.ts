@@ -1,4 +1,4 @@
-// The table of docs/settings.md matches the program's settings. `npm run goldens` rewrites it.
+// The table of docs/settings.md matches the program's settings. `npm test -- --goldens` rewrites it.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'

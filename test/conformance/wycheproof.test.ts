@@ -1,5 +1,5 @@
 // Verifies Project Wycheproof's vectors for JSON Web Signatures at JWS level. Not part of the unit tests: runs only if
-// GATEHOUSE_WYCHEPROOF names the folder with the three json_web_*_test.json files (npm run test:conformance).
+// GATEHOUSE_WYCHEPROOF names the folder with the three json_web_*_test.json files (npm test -- --project conformance).
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

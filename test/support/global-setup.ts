@@ -57,11 +57,14 @@ function hasSignalled(id: number, signal: NodeJS.Signals | 0): boolean {
 
 const SOURCES = ['src', 'proto', 'config/guardrail-webhook']
 
-/** Runs `npm run build` if a source is newer than the build. */
+/** Builds if a source is newer than the build. */
 function build(): void {
   const built = newest(join(ROOT, 'dist'))
   if (Math.max(...SOURCES.map((folder) => newest(join(ROOT, folder)))) < built) return
-  execFileSync('npm', ['run', 'build'], { cwd: ROOT, stdio: ['ignore', 'ignore', 'inherit'] })
+  execFileSync(process.execPath, ['scripts/build.mjs'], {
+    cwd: ROOT,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
 }
 
 /** Returns the latest modification time of a file below a folder, in milliseconds since the epoch. */

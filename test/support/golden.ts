@@ -40,6 +40,6 @@ export function expectGolden(golden: GoldenCase, output: object): void {
   const wanted =
     input + SEPARATOR + stringify(output, { lineWidth: 0, aliasDuplicateObjects: false })
   if (isUpdate()) writeFileSync(golden.path, wanted)
-  const hint = `${golden.path} is out of date; npm run goldens writes it anew`
+  const hint = `${golden.path} is out of date; npm test -- --goldens writes it anew`
   expect(readFileSync(golden.path, 'utf8'), hint).toBe(wanted)
 }

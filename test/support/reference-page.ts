@@ -175,7 +175,7 @@ const table = (fields: readonly Field[]): string =>
 
 const HEAD = `# Reference
 
-Every field of every resource, made from the schemas that Gatehouse reads with (\`npm run goldens\` writes this page). Paths begin
+Every field of every resource, made from the schemas that Gatehouse reads with (\`npm test -- --goldens\` writes this page). Paths begin
 below \`spec\`; \`[]\` stands for the items of a list. \`gatehouse schema\` prints the same for editors, and \`kubectl explain\` shows
 it in a cluster. The flags are in [Settings](settings.md).
 

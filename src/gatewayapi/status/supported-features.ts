@@ -2,7 +2,7 @@
 
 /**
  * Names of the features, sorted. Each is here because the official conformance suite passes with it
- * (npm run test:gateway-api).
+ * (npm test -- --project gateway-api).
  */
 export const SUPPORTED_FEATURES: readonly string[] = [
   'BackendTLSPolicy',
@@ -66,7 +66,7 @@ const WITH_KEYS: ReadonlySet<string> = new Set([
 
 /**
  * Names of the features, sorted, if Gatehouse creates the Envoys and they reach it over TLS: `spec.infrastructure` is in
- * force (npm run test:cluster -- gateway-api).
+ * force (npm test -- --project cluster gateway-api).
  */
 export const PROVISION_TLS_FEATURES: readonly string[] = [
   ...SUPPORTED_FEATURES.filter((feature) => feature !== NOT_PROVISIONED),

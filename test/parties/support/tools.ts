@@ -26,6 +26,6 @@ export const otelCollector = (): string => named('GATEHOUSE_TEST_COLLECTOR')
 function named(variable: string): string {
   const value = process.env[variable]
   if (value === undefined)
-    throw new Error(`${variable} is not set: start with npm run test:parties`)
+    throw new Error(`${variable} is not set: start with npm test -- --project parties`)
   return value
 }

@@ -55,7 +55,7 @@ it.each(FOLDERS)('is what %s holds (UPDATE_GOLDEN=1 writes it anew)', (path) => 
   ).toEqual(wanted)
 })
 
-// `npm run manifests` renders the whole file with Helm, which the unit tests do not have.
+// `node scripts/manifests.mjs` renders the whole file with Helm, which the unit tests do not have.
 it('is what deploy/kubernetes.yaml holds (UPDATE_GOLDEN=1 writes it anew)', () => {
   const path = join(ROOT, 'deploy/kubernetes.yaml')
   const documents = readFileSync(path, 'utf8').split(/^---\n/m)
