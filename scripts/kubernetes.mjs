@@ -23,10 +23,11 @@ const ADDRESS = '10.99.0.1'
 const say = (text) => process.stderr.write(`kubernetes: ${text}\n`)
 
 /**
- * Runs this Node with the arguments in the network namespace. Resolves to its exit code.
+ * Resolves to the environment of a program that needs the API server, and the command (`within`) that runs it in the network
+ * namespace.
  * @param more further environment variables.
  */
-export async function runInCluster(args, more = { GATEHOUSE_TEST_HELM: findHelm(say) }) {
+export async function cluster(more = { GATEHOUSE_TEST_HELM: findHelm(say) }) {
   const env = {
     ...process.env,
     GATEHOUSE_TEST_APISERVER: apiServer(),
@@ -36,8 +37,7 @@ export async function runInCluster(args, more = { GATEHOUSE_TEST_HELM: findHelm(
     GATEHOUSE_TEST_ADDRESS: ADDRESS,
     ...more,
   }
-  const [unshare, ...command] = [...ownNetwork([ADDRESS], say), process.execPath, ...args]
-  return spawnSync(unshare, command, { cwd: root, stdio: 'inherit', env }).status ?? 1
+  return { env, within: ownNetwork([ADDRESS], say) }
 }
 
 /** Returns the path of etcd: envtest's or one on PATH if it is new enough, or one built once. */

@@ -2,7 +2,7 @@
 // Services and DNS. Needs root on Linux; programs that are missing are installed or built. Arguments are passed to
 // vitest, e.g. `npm test -- --project cluster central`.
 
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import {
   copyFileSync,
   existsSync,
@@ -29,6 +29,7 @@ import { runScript } from './runtime.mjs'
 import { setup } from './setup.mjs'
 import { SetupError } from './setup-error.mjs'
 import { root } from './stale.mjs'
+import { runVitest } from './vitest.mjs'
 
 const say = (text) => process.stderr.write(`test:cluster: ${text}\n`)
 
@@ -58,7 +59,7 @@ await runScript(async () => {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-cluster-'))
   try {
     await saveImages(folder)
-    return runTests(folder, { ...process.env, ...programs, GATEHOUSE_TEST_CLUSTER: folder })
+    return await runTests(folder, { ...process.env, ...programs, GATEHOUSE_TEST_CLUSTER: folder })
   } finally {
     cleanUp(folder)
   }
@@ -115,7 +116,7 @@ async function saveImages(folder) {
 }
 
 /** Runs vitest in namespaces whose end also ends every program of the cluster. */
-function runTests(folder, env) {
+async function runTests(folder, env) {
   const lines = [
     'mount --make-rprivate /',
     ...PRIVATE.map((path) => `mkdir -p ${path} && mount -t tmpfs tmpfs ${path}`),
@@ -125,14 +126,13 @@ function runTests(folder, env) {
     'exit $?',
   ]
   const namespaces = ['--net', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc']
-  const vitest = [join(root, 'node_modules/vitest/vitest.mjs'), 'run', '--project', 'cluster']
-  const command = [process.execPath, ...vitest, ...process.argv.slice(2)]
-  const args = [...namespaces, 'sh', '-ec', lines.join('\n'), 'sh', ...command]
+  const within = ['unshare', ...namespaces, 'sh', '-ec', lines.join('\n'), 'sh']
   say('no CNI plugin here enforces NetworkPolicies: only what they select is tested')
-  const { status } = spawnSync('unshare', args, { cwd: root, stdio: 'inherit', env })
+  const args = ['run', '--project', 'cluster', ...process.argv.slice(2)]
+  const status = await runVitest(args, { env, within })
   if (status === 0) for (const log of logsIn(folder)) rmSync(log)
   else say(`logs of the cluster's programs: ${folder}`)
-  return status ?? 1
+  return status
 }
 
 function logsIn(folder) {

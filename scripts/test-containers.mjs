@@ -1,13 +1,11 @@
 // npm test -- --project containers: builds both targets of the Dockerfile with one base, and the sidecar on a base without Node as
 // it is published, then runs test/containers with a real container engine. Arguments are passed to vitest, e.g. `npm test -- --project containers image`.
 
-import { spawnSync } from 'node:child_process'
-import { join } from 'node:path'
 import { baseImages, buildImage, findCompose, startEngine } from './containers.mjs'
 import { runScript } from './runtime.mjs'
 import { setup } from './setup.mjs'
-import { root } from './stale.mjs'
 import { testEnvoy } from './test-envoy.mjs'
+import { runVitest } from './vitest.mjs'
 
 const say = (text) => process.stderr.write(`test:containers: ${text}\n`)
 
@@ -27,9 +25,7 @@ await runScript(async () => {
       GATEHOUSE_TEST_COMPOSE: findCompose(say),
       GATEHOUSE_TEST_NODE_IMAGE: bases.node,
     }
-    const vitest = join(root, 'node_modules/vitest/vitest.mjs')
-    const run = [vitest, 'run', '--project', 'containers', ...process.argv.slice(2)]
-    return spawnSync(process.execPath, run, { cwd: root, stdio: 'inherit', env }).status ?? 1
+    return await runVitest(['run', '--project', 'containers', ...process.argv.slice(2)], { env })
   } finally {
     engine.stop()
   }

@@ -5,10 +5,11 @@
 
 import { join } from 'node:path'
 import { conformanceSuite, echoServer, suiteDefinitions } from './gateway-api-suite.mjs'
-import { controllerManager, runInCluster } from './kubernetes.mjs'
+import { cluster, controllerManager } from './kubernetes.mjs'
 import { runScript } from './runtime.mjs'
 import { setup } from './setup.mjs'
 import { root } from './stale.mjs'
+import { runVitest } from './vitest.mjs'
 
 const say = (text) => process.stderr.write(`gateway-api: ${text}\n`)
 
@@ -29,15 +30,15 @@ await runScript(async () => {
   const all = ['-profile-features', '-timeout-config-overrides', LESS]
   const isAll = process.argv.includes('--all')
   const isReport = process.argv.includes('--report')
-  return runInCluster(
-    [join(root, 'node_modules/vitest/vitest.mjs'), 'run', '--project', 'gateway-api'],
-    {
+  return runVitest(
+    ['run', '--project', 'gateway-api'],
+    await cluster({
       GATEHOUSE_TEST_CONTROLLER_MANAGER: controllerManager(),
       GATEHOUSE_TEST_GATEWAY_API_SUITE: conformanceSuite(say),
       GATEHOUSE_TEST_ECHO: echoServer(say),
       ...(isReport ? { GATEHOUSE_TEST_GATEWAY_API_REPORTS: join(root, 'docs/gateway-api') } : {}),
       GATEHOUSE_TEST_GATEWAY_API: suiteDefinitions(),
       GATEHOUSE_TEST_GATEWAY_API_FLAGS: [...flags, ...(isAll ? all : [])].join(' '),
-    },
+    }),
   )
 })

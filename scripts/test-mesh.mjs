@@ -6,10 +6,11 @@ import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { goProgram } from './go-program.mjs'
 import { findHelm } from './helm.mjs'
-import { goModule, kubectl, runInCluster } from './kubernetes.mjs'
+import { cluster, goModule, kubectl } from './kubernetes.mjs'
 import { runScript } from './runtime.mjs'
 import { setup } from './setup.mjs'
 import { root } from './stale.mjs'
+import { runVitest } from './vitest.mjs'
 
 const say = (text) => process.stderr.write(`mesh: ${text}\n`)
 
@@ -30,8 +31,7 @@ function pathIn(module, name, path) {
 
 await runScript(async () => {
   await setup()
-  const vitest = join(root, 'node_modules/vitest/vitest.mjs')
-  return runInCluster([vitest, 'run', '--project', 'mesh', ...process.argv.slice(2)], {
+  const programs = {
     GATEHOUSE_TEST_HELM: findHelm(say),
     GATEHOUSE_TEST_KUBECTL: kubectl(),
     GATEHOUSE_TEST_ENVOY_GATEWAY: built('envoy-gateway'),
@@ -46,5 +46,6 @@ await runScript(async () => {
       'istiod',
       'manifests/charts/base/files',
     ),
-  })
+  }
+  return runVitest(['run', '--project', 'mesh', ...process.argv.slice(2)], await cluster(programs))
 })

@@ -3,7 +3,6 @@
 // its own. Arguments are passed to vitest, e.g. `npm test -- --project parties keycloak`; then only the programs that suite
 // needs are installed.
 
-import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { goProgram } from './go-program.mjs'
@@ -18,6 +17,7 @@ import { setup } from './setup.mjs'
 import { root } from './stale.mjs'
 import { testEnvoy } from './test-envoy.mjs'
 import { filesLeftOut } from './test-files.mjs'
+import { runVitest } from './vitest.mjs'
 
 const KEYCLOAK = '26.7.3'
 const MAVEN_PLUGIN = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1'
@@ -71,24 +71,18 @@ await runScript(async () => {
   if (wants('litellm')) env.GATEHOUSE_TEST_LITELLM = python('litellm', 'LiteLLM', '742 MB')
   if (wants('presidio')) env.GATEHOUSE_TEST_PRESIDIO = python('presidio', 'Presidio', '415 MB')
   say(`starting ${filters.length === 0 ? 'the suites' : filters.join(', ')}`)
-  const others = readdirSync(folder)
+  const suites = readdirSync(folder)
     .filter((file) => file.endsWith('.test.ts'))
     .map((file) => file.replace('.test.ts', ''))
     .filter((suite) => suite !== ONLINE)
-  const inside = hasNamespaces() ? ownNetwork([], say) : []
+  const within = hasNamespaces() ? ownNetwork([], say) : []
   const online = `test/parties/${ONLINE}.test.ts`
-  const isOnlineAlone = wants(ONLINE) && !wants(...others)
-  const status = isOnlineAlone ? 0 : run(inside, [...filters, ...flags, '--exclude', online], env)
-  return status === 0 && wants(ONLINE) ? run([], [online, ...flags], env) : status
+  const isOnlineAlone = wants(ONLINE) && !wants(...suites)
+  const args = ['run', '--project', 'parties', '--reporter=verbose']
+  const others = [...args, ...filters, ...flags, '--exclude', online]
+  const status = isOnlineAlone ? 0 : await runVitest(others, { env, within })
+  return status === 0 && wants(ONLINE) ? runVitest([...args, online, ...flags], { env }) : status
 })
-
-/** Runs vitest, by the command `within`, and returns its exit code. */
-function run(within, args, env) {
-  const vitest = join(root, 'node_modules/vitest/vitest.mjs')
-  const parties = [vitest, 'run', '--project', 'parties', '--reporter=verbose', ...args]
-  const [program, ...rest] = [...within, process.execPath, ...parties]
-  return spawnSync(program, rest, { cwd: root, stdio: 'inherit', env }).status ?? 1
-}
 
 function python(name, title, size) {
   const requirements = join(folder, `python/${name}.txt`)

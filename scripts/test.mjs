@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import { runScript } from './runtime.mjs'
 import { setup } from './setup.mjs'
 import { root } from './stale.mjs'
+import { runVitest } from './vitest.mjs'
 
 /** Suites that need programs of others, each with a script. */
 const OTHERS = [
@@ -29,19 +30,18 @@ await runScript(async () => {
   const args = process.argv.slice(2)
   const at = args.indexOf('--project')
   const project = args[at + 1]
-  if (at !== -1 && OTHERS.includes(project))
-    return run([join(root, `scripts/test-${project}.mjs`), ...args.toSpliced(at, 2)])
+  if (at !== -1 && OTHERS.includes(project)) return runSuite(project, args.toSpliced(at, 2))
   await setup()
-  const vitest = (...more) => run([join(root, 'node_modules/vitest/vitest.mjs'), ...more])
   const without = (flag) => args.filter((arg) => arg !== flag)
   if (args.includes('--goldens')) {
     process.env['UPDATE_GOLDEN'] = '1'
-    return vitest('run', ...GOLDENS, ...without('--goldens'))
+    return runVitest(['run', ...GOLDENS, ...without('--goldens')])
   }
-  if (args.includes('--watch')) return vitest('watch', ...UNIT, ...without('--watch'))
-  return vitest('run', ...args)
+  if (args.includes('--watch')) return runVitest(['watch', ...UNIT, ...without('--watch')])
+  return runVitest(['run', ...args])
 })
 
-function run(command) {
+function runSuite(name, args) {
+  const command = [join(root, `scripts/test-${name}.mjs`), ...args]
   return spawnSync(process.execPath, command, { cwd: root, stdio: 'inherit' }).status ?? 1
 }
