@@ -134,7 +134,8 @@ test.each([
 })
 
 test('events of a stream pass one by one, unread and unchanged, while the webhook is still asked', async () => {
-  stack.webhook.answer(() => undefined)
+  const held: (() => void)[] = []
+  stack.webhook.answer((request, response) => held.push(() => void sample(request, response)))
   const reply = nextReply(stack.llm)
   const answer = await fetch(`${stack.origin}/audited/v1/chat/completions`, {
     method: 'POST',
@@ -154,6 +155,7 @@ test('events of a stream pass one by one, unread and unchanged, while the webhoo
     const replies = stack.webhook.requests.filter(({ url }) => url === '/response')
     expect(replies.filter(({ body }) => body.includes('block'))).toHaveLength(1)
   })
+  for (const answer of held) answer()
 })
 
 test('a stream that would be ended early ends as the model ends it, and is logged', async () => {
@@ -171,8 +173,18 @@ test('a stream that would be ended early ends as the model ends it, and is logge
   )
 })
 
+/** How many streams of copies are open, and how many bytes of all bodies are held. */
+async function openAndHeld(): Promise<readonly number[]> {
+  const lines = (await stack.metrics()).split('\n')
+  return ['gatehouse_open_streams{type="guard-audit"}', 'gatehouse_held_bytes'].map((series) => {
+    const line = lines.find((each) => each.startsWith(`${series} `))
+    return Number(line?.slice(series.length))
+  })
+}
+
 test('clients that leave in the middle leave nothing behind', async () => {
-  stack.webhook.answer(() => undefined)
+  const held: (() => void)[] = []
+  stack.webhook.answer((request, response) => held.push(() => void sample(request, response)))
   const reply = nextReply(stack.llm)
   const leaving = new AbortController()
   await fetch(`${stack.origin}/audited/v1/chat/completions`, {
@@ -182,10 +194,20 @@ test('clients that leave in the middle leave nothing behind', async () => {
     signal: leaving.signal,
   })
   ;(await reply).say('word '.repeat(1000))
+  await eventually(async () => {
+    const [open = 0, bytes = 0] = await openAndHeld()
+    expect(open).toBeGreaterThan(0)
+    expect(bytes).toBeGreaterThan(0)
+    expect(held).not.toEqual([])
+  })
   leaving.abort()
   await (
     await reply
   ).closed
+  stack.webhook.answer(sample)
+  for (const answer of held) answer()
+  // Envoy leaves a stream of copies open for 10 s after its request.
+  await eventually(async () => expect(await openAndHeld()).toEqual([0, 0]))
   stack.reset()
   expect((await stack.post('/audited', chat('hi'))).status).toBe(200)
 })
