@@ -232,14 +232,20 @@ describe('ways to send', () => {
       `POST ${PATH} HTTP/1.0\r\nhost: gw\r\ncontent-type: application/json\r\ncontent-length: ${String(body.length)}\r\n\r\n${body}`,
     )
     expect(answer).toMatch(/^HTTP\/1\.[01] 426 /)
-    expect(stack.llm.requests).toEqual([])
+    expect([stack.llm.requests, stack.webhook.requests]).toEqual([[], []])
   })
 
-  test('an upgrade of the connection is refused, or is a request like any other', async () => {
-    const answer = await send(stack.origin, '/both/v1/realtime', {
-      headers: { connection: 'upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' },
-    })
-    expect(answer.status).not.toBe(101)
+  test('an upgrade of the connection is refused, with a body or without: nothing reaches the LLM', async () => {
+    const headers = {
+      ...{ connection: 'upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' },
+      'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==',
+    }
+    expect((await send(stack.origin, '/both/v1/realtime')).status).toBe(200)
+    expect(stack.llm.requests).toHaveLength(1)
+    stack.reset()
+    expect((await send(stack.origin, '/both/v1/realtime', { headers })).status).toBe(403)
+    expect((await stack.post('/both', chat('a secret'), headers)).status).toBe(403)
+    expect([stack.llm.requests, stack.webhook.requests]).toEqual([[], []])
   })
 })
 
