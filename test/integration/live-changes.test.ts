@@ -1,4 +1,4 @@
-// File changes under traffic: in force in under a second, without dropped requests or an open moment.
+// File changes under traffic come into force without dropped requests or an open moment.
 
 import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import { appendFile, mkdir, readlink, rename, rm, symlink, writeFile } from 'node:fs/promises'
