@@ -113,6 +113,8 @@ const kubernetes =
             exclude: leftOut('kubernetes'),
             pool: 'forks' as const,
             maxWorkers: 2,
+            // The files of a worker share an API server (test/kubernetes/support/shared-api-server.ts).
+            isolate: false,
             sequence: { groupOrder: 3 },
             testTimeout: 120_000,
             hookTimeout: 180_000,
@@ -235,18 +237,27 @@ const shared = { ...unit, isolate: false, maxConcurrency: 20 }
 
 const seconds: Readonly<Record<string, number>> = durations
 
-/** A file that is not known counts as a long one, but not as one of the longest. */
+/** A file that starts programs and is not known counts as a long one, but not as one of the longest. */
 const UNKNOWN_SECONDS = 15
 
 /** How long a file takes (scripts/durations.mjs). */
-const secondsOf = ({ moduleId }: TestSpecification): number =>
-  seconds[relative(import.meta.dirname, moduleId)] ?? UNKNOWN_SECONDS
+function secondsOf({ moduleId, project }: TestSpecification): number {
+  const known = seconds[relative(import.meta.dirname, moduleId)]
+  return known ?? (PROJECTS.includes(project.name) ? 0 : UNKNOWN_SECONDS)
+}
 
-/** The longest files first: one that starts last keeps a worker busy while the others have nothing left to do. */
+/** Projects that run beside each other, in the order of their longest files. */
+const PROJECTS = ['golden', 'long', 'isolated', 'unit']
+
+/**
+ * The files of a project one after the other, because a process runs the next file only if it is of the same project; the
+ * longest first, because one that starts last keeps a worker busy while the others have nothing left to do.
+ */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files)
-    return sorted.sort((one, other) => secondsOf(other) - secondsOf(one))
+    const rank = ({ project }: TestSpecification): number => PROJECTS.indexOf(project.name)
+    return sorted.sort((a, b) => rank(a) - rank(b) || secondsOf(b) - secondsOf(a))
   }
 }
 

@@ -6,11 +6,14 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { root } from './stale.mjs'
 
-/** Projects of which each file starts programs; the files of the others are over in a second or two. */
+/** Projects of which each file starts programs. */
 const FOLDERS = ['integration', 'parties', 'kubernetes', 'mesh']
+/** Seconds of another file that is worth a line. */
+const LONG = 3
 const TARGET = join(root, 'test/durations.json')
 
-const isSlow = (path) => FOLDERS.some((folder) => path.startsWith(`test/${folder}/`))
+const isWorthALine = ([path, seconds]) =>
+  seconds >= LONG || FOLDERS.some((folder) => path.startsWith(`test/${folder}/`))
 
 /** The files of a report, with whole seconds. */
 const durationsIn = (report) =>
@@ -21,6 +24,6 @@ const durationsIn = (report) =>
 
 const before = existsSync(TARGET) ? Object.entries(JSON.parse(readFileSync(TARGET, 'utf8'))) : []
 const all = new Map([...before, ...process.argv.slice(2).flatMap(durationsIn)])
-const kept = [...all].filter(([path]) => isSlow(path) && existsSync(join(root, path)))
+const kept = [...all].filter((entry) => isWorthALine(entry) && existsSync(join(root, entry[0])))
 const sorted = kept.sort(([one], [other]) => (one < other ? -1 : 1))
 writeFileSync(TARGET, `${JSON.stringify(Object.fromEntries(sorted), undefined, 2)}\n`)
