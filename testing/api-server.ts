@@ -1,15 +1,16 @@
 // Runs a real API server with its own etcd, and offers the operations of a cluster's user.
 
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { type ChildProcess, execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parse } from 'yaml'
 import { type ApiClient, apiClient } from './api-client.js'
+import { type Etcd, startEtcd } from './etcd.js'
 import { eventually } from './eventually.js'
 import { freePort } from './ports.js'
+import { endTied, spawnTied, unrefTied } from './tied-process.js'
 
 /** Address in the network namespace that the tests run in. */
 export const ADDRESS = process.env['GATEHOUSE_TEST_ADDRESS'] ?? ''
@@ -40,6 +41,11 @@ export interface ApiServer extends ApiClient {
   /** Kills the API server; start() restarts it with the same data. */
   stop(): Promise<void>
   start(): Promise<void>
+  readonly etcd: Etcd
+  /** Has all of its files. */
+  readonly folder: string
+  /** Lets this process end without close(), and the programs with it. Returns their ids. */
+  unref(): readonly number[]
   close(): Promise<void>
 }
 
@@ -76,16 +82,19 @@ export async function startApiServer({ bare }: ApiServerOptions = {}): Promise<A
     kubeconfig,
     port,
     compact: async () => {
-      await ended(child)
-      await compactEtcd(etcd.url)
+      await endTied(child)
+      await etcd.compact()
       await start()
     },
     ...client,
-    stop: () => ended(child),
+    stop: () => endTied(child),
     start,
+    etcd,
+    folder,
+    unref: () => [child, etcd.child].flatMap((each) => (each === undefined ? [] : unrefTied(each))),
     close: async () => {
-      await ended(child)
-      await ended(etcd.child)
+      await endTied(child)
+      await endTied(etcd.child)
       await rm(folder, { recursive: true, force: true })
     },
   }
@@ -130,33 +139,6 @@ export function listPath(definition: object): string {
 
 const yamlOf = (path: string): object => parse(readFileSync(path, 'utf8')) as object
 
-async function startEtcd(folder: string): Promise<{ child: ChildProcess; url: string }> {
-  const [client, peer] = [await freePort(), await freePort()]
-  const url = `http://127.0.0.1:${String(client)}`
-  const flags = [
-    `--data-dir=${join(folder, 'etcd')}`,
-    `--listen-client-urls=${url}`,
-    `--advertise-client-urls=${url}`,
-    `--listen-peer-urls=http://127.0.0.1:${String(peer)}`,
-  ]
-  return {
-    child: spawnTied('GATEHOUSE_TEST_ETCD', flags),
-    url,
-  }
-}
-
-async function compactEtcd(url: string): Promise<void> {
-  const post = async (path: string, body: object): Promise<unknown> => {
-    const answer = await fetch(`${url}/v3/kv/${path}`, {
-      method: 'POST',
-      body: JSON.stringify(body),
-    })
-    return answer.json()
-  }
-  const { header } = (await post('range', { key: 'AA==' })) as { header: { revision: string } }
-  await post('compaction', { revision: header.revision, physical: true })
-}
-
 const serverFlags = (folder: string, port: number, etcd: string): string[] => [
   `--etcd-servers=${etcd}`,
   `--secure-port=${String(port)}`,
@@ -181,24 +163,3 @@ const kubeconfigOf = (server: string, user: string): string =>
     contexts: [{ name: 'test', context: { cluster: 'test', user } }],
     'current-context': 'test',
   })
-
-/** A shell script that runs its arguments until its stdin ends. */
-const TIED = '"$@" & cat; kill -9 $!; wait'
-
-/**
- * Starts a program that ends with this process at the latest, even if the tests' own hooks do not run.
- * @param variable the environment variable that holds the program's path.
- */
-function spawnTied(variable: string, flags: readonly string[]): ChildProcess {
-  const program = process.env[variable] ?? ''
-  if (program === '') throw new Error(`${variable} cannot be empty`)
-  return spawn('sh', ['-c', TIED, 'sh', program, ...flags], { stdio: ['pipe', 'ignore', 'ignore'] })
-}
-
-/** Kills the program (SIGKILL) and waits for its end. */
-async function ended(child: ChildProcess | undefined): Promise<void> {
-  if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
-  const end = once(child, 'close')
-  child.stdin?.end()
-  await end
-}

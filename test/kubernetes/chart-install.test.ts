@@ -9,8 +9,9 @@ import { resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import type { AnyObject } from '../../testing/api-call.js'
-import { type ApiServer, startApiServer } from '../../testing/api-server.js'
+import type { ApiServer } from '../../testing/api-server.js'
 import { CHART, helm, type HelmAnswer, render, ROOT, template } from './support/chart.js'
+import { apiServerFor } from './support/shared-api-server.js'
 
 const ENVOYS = [
   {
@@ -33,7 +34,7 @@ describe('helm', () => {
     helm(...args, '--namespace', 'gatehouse', '--kubeconfig', kubeconfig)
 
   beforeAll(async () => {
-    api = await startApiServer()
+    api = await apiServerFor()
     kubeconfig = await api.kubeconfig()
   })
 

@@ -6,17 +6,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type AnyObject, ApiError } from '../../testing/api-call.js'
-import { type ApiServer, startApiServer } from '../../testing/api-server.js'
+import type { ApiServer } from '../../testing/api-server.js'
 import { MAIN } from '../../testing/program.js'
 import { API_GROUP, toYaml } from '../support/resources.js'
 import { service } from './support/objects.js'
+import { apiServerFor } from './support/shared-api-server.js'
 
 let api: ApiServer
 let folder: string
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'gatehouse-test-'))
-  api = await startApiServer()
+  api = await apiServerFor()
 })
 
 afterAll(async () => {

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect, type PeerCertificate } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ADDRESS, type ApiServer, startApiServer } from '../../testing/api-server.js'
+import { ADDRESS, type ApiServer } from '../../testing/api-server.js'
 import { eventually } from '../../testing/eventually.js'
 import { freePort } from '../../testing/ports.js'
 import { type Replica, startReplica } from '../../testing/replica.js'
@@ -16,6 +16,7 @@ import { type OtherEnvoy, startOtherEnvoy } from '../support/other-envoy.js'
 import { gateway, httpRoute } from '../support/resources.js'
 import { startTraffic, statusesOf } from '../support/traffic.js'
 import { endpointSlice, gatewayClass, service, tlsSecret } from './support/objects.js'
+import { apiServerFor } from './support/shared-api-server.js'
 
 let api: ApiServer
 let folder: string
@@ -52,7 +53,7 @@ beforeAll(async () => {
   port = await freePort()
   tlsPort = await freePort()
   backends = await Promise.all(NAMES.map((name) => startBackend(name, { host: ADDRESS })))
-  api = await startApiServer()
+  api = await apiServerFor()
   await api.apply(
     gatewayClass(),
     gateway([{ name: 'http', port, protocol: 'HTTP' }, httpsOn(tlsPort)]),

@@ -1,7 +1,7 @@
 // A namespace with objects of more than a megabyte each: they keep nobody else from being served.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ADDRESS, type ApiServer, startApiServer } from '../../testing/api-server.js'
+import { ADDRESS, type ApiServer } from '../../testing/api-server.js'
 import { eventually } from '../../testing/eventually.js'
 import { freePort } from '../../testing/ports.js'
 import { type Replica, startReplica } from '../../testing/replica.js'
@@ -10,6 +10,7 @@ import { send } from '../support/http.js'
 import { type OtherEnvoy, startOtherEnvoy } from '../support/other-envoy.js'
 import { gateway, httpRoute, prefix } from '../support/resources.js'
 import { endpointSlice, gatewayClass, inNamespace, service } from './support/objects.js'
+import { apiServerFor } from './support/shared-api-server.js'
 
 /** An annotation may have 256 KiB. The API server writes each of these characters as six (\\u003c). */
 const NOTE = '<'.repeat(250 * 1024)
@@ -33,7 +34,7 @@ const large = (index: number): object =>
 beforeAll(async () => {
   port = await freePort()
   app = await startBackend('app', { host: ADDRESS })
-  api = await startApiServer()
+  api = await apiServerFor()
   await api.apply(
     { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'tenant' } },
     gatewayClass(),

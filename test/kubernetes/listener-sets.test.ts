@@ -1,11 +1,12 @@
 // ListenerSets in a cluster: their status, the routes that are attached to them, and a cluster without their CRD.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type ApiServer, startApiServer } from '../../testing/api-server.js'
+import type { ApiServer } from '../../testing/api-server.js'
 import { eventually } from '../../testing/eventually.js'
 import { type Replica, startReplica } from '../../testing/replica.js'
 import { gateway, httpRoute } from '../support/resources.js'
 import { gatewayClass, service } from './support/objects.js'
+import { apiServerFor } from './support/shared-api-server.js'
 
 const GATEWAY_API = 'gateway.networking.k8s.io/v1'
 const CRD =
@@ -39,7 +40,7 @@ const set = {
 }
 
 beforeAll(async () => {
-  api = await startApiServer()
+  api = await apiServerFor({ own: true })
   definition = await api.call('GET', CRD)
   await api.call('DELETE', CRD)
   const { spec, ...own } = gateway([

@@ -6,10 +6,11 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import type { AnyObject } from '../../testing/api-call.js'
-import { type ApiServer, definitions, startApiServer } from '../../testing/api-server.js'
+import { type ApiServer, definitions } from '../../testing/api-server.js'
 import { eventually } from '../../testing/eventually.js'
 import { create, lint, objectsOf, render, ROOT, template } from './support/chart.js'
 import { containerNamed } from './support/pod.js'
+import { apiServerFor } from './support/shared-api-server.js'
 
 const ENVOYS = [{ gateway: 'shop/gateway', replicas: 3, ports: [{ name: 'https', port: 443 }] }]
 const TLS = { secretName: 'server', clientSecretName: 'client' }
@@ -90,7 +91,7 @@ describe('an API server', () => {
   let api: ApiServer
 
   beforeAll(async () => {
-    api = await startApiServer({ bare: true })
+    api = await apiServerFor({ own: true, bare: true })
     const gatewayApi = definitions().filter(
       (each) => !(each as AnyObject).metadata.name?.endsWith('gatehouse.dev'),
     )

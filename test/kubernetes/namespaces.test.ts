@@ -1,7 +1,7 @@
 // Routes are attached to and detached from a listener by the labels of their namespace, at run time.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ADDRESS, type ApiServer, startApiServer } from '../../testing/api-server.js'
+import { ADDRESS, type ApiServer } from '../../testing/api-server.js'
 import { eventually } from '../../testing/eventually.js'
 import { freePort } from '../../testing/ports.js'
 import { type Replica, startReplica } from '../../testing/replica.js'
@@ -9,6 +9,7 @@ import { type Backend, startBackend } from '../support/backend.js'
 import { type OtherEnvoy, startOtherEnvoy } from '../support/other-envoy.js'
 import { gateway, httpRoute } from '../support/resources.js'
 import { endpointSlice, gatewayClass, inNamespace, service } from './support/objects.js'
+import { apiServerFor } from './support/shared-api-server.js'
 
 const SELECTOR = {
   matchLabels: { team: 'shop' },
@@ -41,7 +42,7 @@ async function serves(status: number, reason: string): Promise<void> {
 beforeAll(async () => {
   port = await freePort()
   backend = await startBackend('app', { host: ADDRESS })
-  api = await startApiServer()
+  api = await apiServerFor()
   const selecting = { namespaces: { from: 'Selector', selector: SELECTOR } }
   const spec = {
     parentRefs: [{ name: 'gw', namespace: 'default' }],

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { EnvoyChild } from '../../src/envoy/child.js'
-import { ADDRESS, type ApiServer, startApiServer } from '../../testing/api-server.js'
+import { ADDRESS, type ApiServer } from '../../testing/api-server.js'
 import { eventually } from '../../testing/eventually.js'
 import { freePort } from '../../testing/ports.js'
 import { type Replica, startReplica } from '../../testing/replica.js'
@@ -25,6 +25,7 @@ import { openGuardedStream } from '../support/open-stream.js'
 import { gateway, httpRoute, prefix } from '../support/resources.js'
 import { startCreatedEnvoy } from './support/created-envoy.js'
 import { endpointSlice, gatewayClass, inNamespace, service } from './support/objects.js'
+import { apiServerFor } from './support/shared-api-server.js'
 
 const AUDIENCE = 'gatehouse.infra.svc'
 const NAMESPACE = 'tenant'
@@ -41,7 +42,7 @@ const route = httpRoute('chat', {
 })
 
 beforeEach(async () => {
-  api = await startApiServer()
+  api = await apiServerFor()
   ;[llm, webhook] = [
     await startBackend('llm', { host: ADDRESS }),
     await startBackend('webhook', { host: ADDRESS }),

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { AnyObject } from '../../testing/api-call.js'
-import { type ApiServer, startApiServer } from '../../testing/api-server.js'
+import type { ApiServer } from '../../testing/api-server.js'
 import { eventually } from '../../testing/eventually.js'
 import { type Replica, type ReplicaOptions, startReplica } from '../../testing/replica.js'
 import { selfSigned } from '../support/certificates.js'
@@ -17,6 +17,7 @@ import {
   rolesFor,
   type Values,
 } from './support/roles.js'
+import { apiServerFor } from './support/shared-api-server.js'
 
 const NAMED = [{ namespace: 'default', secrets: ['certificate'], configMaps: ['authority'] }]
 const WHOLE: Values = { references: NAMED }
@@ -111,7 +112,7 @@ const isRead = (permission: Permission): boolean =>
   !isStatus(permission) && !isLease(permission) && !isOnDemand(permission)
 
 beforeAll(async () => {
-  api = await startApiServer()
+  api = await apiServerFor()
   const pair = selfSigned('shop.example')
   const shop = gateway([
     {

@@ -2,13 +2,14 @@
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { AnyObject } from '../../testing/api-call.js'
-import { type ApiServer, startApiServer } from '../../testing/api-server.js'
+import type { ApiServer } from '../../testing/api-server.js'
 import { eventually } from '../../testing/eventually.js'
 import { type Replica, startReplica } from '../../testing/replica.js'
 import { selfSigned } from '../support/certificates.js'
 import { gateway, httpRoute } from '../support/resources.js'
 import { gatewayClass, policy, service } from './support/objects.js'
 import { rolesFor, type Values } from './support/roles.js'
+import { apiServerFor } from './support/shared-api-server.js'
 
 const CERTIFICATE = [{ namespace: 'default', secrets: ['certificate'] }]
 
@@ -28,7 +29,7 @@ async function start(
 }
 
 beforeAll(async () => {
-  api = await startApiServer()
+  api = await apiServerFor()
   const { cert, key } = selfSigned('shop.example')
   await api.apply(
     {

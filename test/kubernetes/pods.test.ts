@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { AnyObject } from '../../testing/api-call.js'
-import { ADDRESS, type ApiServer, startApiServer } from '../../testing/api-server.js'
+import { ADDRESS, type ApiServer } from '../../testing/api-server.js'
 import { eventually } from '../../testing/eventually.js'
 import { freePort } from '../../testing/ports.js'
 import { type Backend, startBackend } from '../support/backend.js'
@@ -18,6 +18,7 @@ import { gateway, httpRoute } from '../support/resources.js'
 import { render } from './support/chart.js'
 import { endpointSlice, gatewayClass, policy, service } from './support/objects.js'
 import * as pod from './support/pod.js'
+import { apiServerFor } from './support/shared-api-server.js'
 
 const SERVER = selfSigned('gatehouse.default.svc')
 const CLIENT = selfSigned('envoy.example')
@@ -35,7 +36,7 @@ beforeAll(async () => {
   plain = await freePort()
   secure = await freePort()
   backend = await startBackend('v1', { host: ADDRESS })
-  api = await startApiServer()
+  api = await apiServerFor()
   const { cert, key } = selfSigned('shop.example')
   const tls = { certificateRefs: [{ name: 'certificate' }] }
   await api.apply(

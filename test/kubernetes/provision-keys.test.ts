@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { EnvoyChild } from '../../src/envoy/child.js'
 import type { JsonObject } from '../../src/ir/json.js'
-import { ADDRESS, type ApiServer, startApiServer } from '../../testing/api-server.js'
+import { ADDRESS, type ApiServer } from '../../testing/api-server.js'
 import { eventually } from '../../testing/eventually.js'
 import { freePort } from '../../testing/ports.js'
 import { type Replica, startReplica } from '../../testing/replica.js'
@@ -17,6 +17,7 @@ import { gateway, httpRoute, prefix } from '../support/resources.js'
 import { writeToken } from '../support/token-folder.js'
 import { startCreatedEnvoy, tokenFor } from './support/created-envoy.js'
 import { endpointSlice, gatewayClass, inNamespace, policy, service } from './support/objects.js'
+import { apiServerFor } from './support/shared-api-server.js'
 
 const AUDIENCE = 'gatehouse.infra.svc'
 const TENANTS = ['alice', 'bob'] as const
@@ -34,7 +35,7 @@ let folder: string
 let startGatehouse: (...more: readonly string[]) => Promise<Replica>
 
 beforeAll(async () => {
-  api = await startApiServer()
+  api = await apiServerFor()
   backend = await startBackend('app', { host: ADDRESS })
   await api.apply(gatewayClass())
   for (const of of [...TENANTS, 'set', 'rogue']) ports.set(of, await freePort())

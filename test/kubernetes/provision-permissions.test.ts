@@ -2,12 +2,13 @@
 // Gateway or the log names it, and all is well once it is there.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type ApiServer, startApiServer } from '../../testing/api-server.js'
+import type { ApiServer } from '../../testing/api-server.js'
 import { eventually } from '../../testing/eventually.js'
 import { type Replica, startReplica } from '../../testing/replica.js'
 import { gateway } from '../support/resources.js'
 import { gatewayClass, inNamespace } from './support/objects.js'
 import { type Permission, rolesFor, type Values } from './support/roles.js'
+import { apiServerFor } from './support/shared-api-server.js'
 
 const PATIENCE = 60_000
 const CREATED = [
@@ -23,7 +24,7 @@ let users = 0
 let namespaces = 0
 
 beforeAll(async () => {
-  api = await startApiServer()
+  api = await apiServerFor()
   await api.apply(gatewayClass())
 })
 

@@ -16,7 +16,7 @@ import { CheckRequestSchema } from '../../src/grpc/generated/envoy/service/auth/
 import { DeltaDiscoveryRequestSchema } from '../../src/grpc/generated/envoy/service/discovery/v3/discovery_pb.js'
 import { HealthCheckRequestSchema } from '../../src/grpc/generated/grpc/health/v1/health_pb.js'
 import { LISTENER_TYPE, SECRET_TYPE } from '../../src/xds/encode/type-urls.js'
-import { ADDRESS, type ApiServer, startApiServer } from '../../testing/api-server.js'
+import { ADDRESS, type ApiServer } from '../../testing/api-server.js'
 import { eventually } from '../../testing/eventually.js'
 import { freePort } from '../../testing/ports.js'
 import { type Replica, startReplica } from '../../testing/replica.js'
@@ -34,6 +34,7 @@ import {
   tlsSecret,
 } from './support/objects.js'
 import { rolesFor } from './support/roles.js'
+import { apiServerFor } from './support/shared-api-server.js'
 
 const AUDIENCE = 'gatehouse.infra.svc'
 const TENANTS = ['alice', 'bob'] as const
@@ -57,7 +58,7 @@ const envoys: EnvoyChild[] = []
 const clients: Client[] = []
 
 beforeAll(async () => {
-  api = await startApiServer()
+  api = await apiServerFor()
   backend = await startBackend('app', { host: ADDRESS })
   await api.apply(gatewayClass())
   for (const tenant of TENANTS) await deploy(tenant)

@@ -4,11 +4,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { PROVISION_FEATURES } from '../../src/gatewayapi/status/supported-features.js'
 import { type AnyObject, ApiError } from '../../testing/api-call.js'
-import { type ApiServer, startApiServer } from '../../testing/api-server.js'
+import type { ApiServer } from '../../testing/api-server.js'
 import { eventually } from '../../testing/eventually.js'
 import { type Replica, startReplica } from '../../testing/replica.js'
 import { API_GROUP, gateway } from '../support/resources.js'
 import { inNamespace } from './support/objects.js'
+import { apiServerFor } from './support/shared-api-server.js'
 
 const GATEWAY_API = 'gateway.networking.k8s.io/v1'
 const CREATED = [
@@ -22,7 +23,7 @@ let api: ApiServer
 let replica: Replica
 
 beforeAll(async () => {
-  api = await startApiServer()
+  api = await apiServerFor()
   await api.apply(
     parameters('of-class', { image: 'registry.example/envoy:1', serviceType: 'ClusterIP' }),
     {

@@ -2,11 +2,12 @@
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { withoutConflict } from '../../testing/api-call.js'
-import { type ApiServer, definitions, startApiServer } from '../../testing/api-server.js'
+import { type ApiServer, definitions } from '../../testing/api-server.js'
 import { eventually } from '../../testing/eventually.js'
 import { type Replica, startReplica } from '../../testing/replica.js'
 import { gateway, httpRoute } from '../support/resources.js'
 import { gatewayClass, policy, service } from './support/objects.js'
+import { apiServerFor } from './support/shared-api-server.js'
 
 const KINDS = [
   ['policy.gatehouse.dev', 'proxypolicies', 'proxybackends', 'proxyparameters'],
@@ -52,7 +53,7 @@ describe('an API server that lets nobody read', () => {
   let api: ApiServer
 
   beforeAll(async () => {
-    api = await startApiServer()
+    api = await apiServerFor({ own: true })
   })
 
   afterAll(() => api.close())
@@ -84,7 +85,7 @@ describe('an API server without the CRDs of Gatehouse', () => {
   let api: ApiServer
 
   beforeAll(async () => {
-    api = await startApiServer({ bare: true })
+    api = await apiServerFor({ own: true, bare: true })
   })
 
   afterAll(() => api.close())
@@ -113,7 +114,7 @@ describe('a policy that cannot be decoded', () => {
   let api: ApiServer
 
   beforeAll(async () => {
-    api = await startApiServer()
+    api = await apiServerFor({ own: true })
     await api.apply(
       gatewayClass(),
       gateway([8080]),

@@ -2,11 +2,12 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { AnyObject } from '../../testing/api-call.js'
-import { type ApiServer, startApiServer } from '../../testing/api-server.js'
+import type { ApiServer } from '../../testing/api-server.js'
 import { eventually } from '../../testing/eventually.js'
 import { type Replica, startReplica } from '../../testing/replica.js'
 import { gateway, httpRoute } from '../support/resources.js'
 import { gatewayClass, service } from './support/objects.js'
+import { apiServerFor } from './support/shared-api-server.js'
 
 const GATEWAY_API = 'gateway.networking.k8s.io/v1'
 
@@ -92,7 +93,7 @@ async function expectWrites(writer: Name): Promise<void> {
 }
 
 beforeAll(async () => {
-  api = await startApiServer()
+  api = await apiServerFor()
   for (const name of ['blue', 'green'])
     await api.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
 })

@@ -2,7 +2,7 @@
 // connections.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ADDRESS, type ApiServer, startApiServer } from '../../testing/api-server.js'
+import { ADDRESS, type ApiServer } from '../../testing/api-server.js'
 import { eventually } from '../../testing/eventually.js'
 import { freePort } from '../../testing/ports.js'
 import { type Replica, startReplica } from '../../testing/replica.js'
@@ -10,6 +10,7 @@ import { type Backend, startBackend } from '../support/backend.js'
 import { type OtherEnvoy, startOtherEnvoy } from '../support/other-envoy.js'
 import { backendRef, gateway, httpRoute, proxyBackend } from '../support/resources.js'
 import { gatewayClass, inNamespace } from './support/objects.js'
+import { apiServerFor } from './support/shared-api-server.js'
 
 const OLDER = 'z-older'
 const YOUNGER = 'a-younger'
@@ -53,7 +54,7 @@ async function start(...flags: readonly string[]): Promise<void> {
 
 beforeAll(async () => {
   port = await freePort()
-  api = await startApiServer()
+  api = await apiServerFor()
   backends = await Promise.all(
     [OLDER, YOUNGER].map((name) => startBackend(name, { host: ADDRESS })),
   )

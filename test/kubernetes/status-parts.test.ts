@@ -2,11 +2,12 @@
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type AnyObject, withoutConflict } from '../../testing/api-call.js'
-import { type ApiServer, startApiServer } from '../../testing/api-server.js'
+import type { ApiServer } from '../../testing/api-server.js'
 import { eventually } from '../../testing/eventually.js'
 import { type Replica, startReplica } from '../../testing/replica.js'
 import { gateway, httpRoute } from '../support/resources.js'
 import { gatewayClass, policy, service } from './support/objects.js'
+import { apiServerFor } from './support/shared-api-server.js'
 
 const GATEWAY_API = 'gateway.networking.k8s.io/v1'
 const OURS = 'policy.gatehouse.dev/v1alpha1'
@@ -58,7 +59,7 @@ async function loosenPolicies(): Promise<void> {
 }
 
 beforeAll(async () => {
-  api = await startApiServer()
+  api = await apiServerFor({ own: true })
   await api.apply(
     gatewayClass(),
     gateway([8080, 8081]),

@@ -3,11 +3,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { SUPPORTED_FEATURES } from '../../src/gatewayapi/status/supported-features.js'
 import type { AnyObject } from '../../testing/api-call.js'
-import { type ApiServer, startApiServer } from '../../testing/api-server.js'
+import type { ApiServer } from '../../testing/api-server.js'
 import { eventually } from '../../testing/eventually.js'
 import { type Replica, startReplica } from '../../testing/replica.js'
 import { gateway, httpRoute } from '../support/resources.js'
 import { gatewayClass, policy, service } from './support/objects.js'
+import { apiServerFor } from './support/shared-api-server.js'
 
 const GATEWAY_API = 'gateway.networking.k8s.io/v1'
 const OURS = 'policy.gatehouse.dev/v1alpha1'
@@ -60,7 +61,7 @@ async function putStatus(object: AnyObject, status: object): Promise<void> {
 
 beforeAll(async () => {
   const theirs = gateway([8081], 'theirs')
-  api = await startApiServer()
+  api = await apiServerFor()
   await api.apply(
     gatewayClass(),
     gatewayClass('theirs', 'example.com/other'),

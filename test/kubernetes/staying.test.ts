@@ -15,7 +15,7 @@ let replica: Replica
 let envoy: OtherEnvoy
 
 beforeAll(async () => {
-  cluster = await startAppCluster()
+  cluster = await startAppCluster({ own: true })
   const { api } = cluster
   network = await startTcpProxy(ADDRESS, { host: ADDRESS, port: api.port })
   replica = await startReplica({ kubeconfig: await api.kubeconfig('admin', network.port) })

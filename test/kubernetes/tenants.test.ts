@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect } from 'node:tls'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { ADDRESS, type ApiServer, startApiServer } from '../../testing/api-server.js'
+import { ADDRESS, type ApiServer } from '../../testing/api-server.js'
 import { eventually } from '../../testing/eventually.js'
 import { freePort } from '../../testing/ports.js'
 import { type Replica, type ReplicaOptions, startReplica } from '../../testing/replica.js'
@@ -24,6 +24,7 @@ import {
   remoteJwks,
 } from '../support/resources.js'
 import { endpointSlice, gatewayClass, inNamespace, service, tlsSecret } from './support/objects.js'
+import { apiServerFor } from './support/shared-api-server.js'
 
 const GATEWAY_API = 'gateway.networking.k8s.io/v1'
 /** The endpoint of Gatehouse's own Service beside the pod. */
@@ -122,7 +123,7 @@ beforeAll(async () => {
   port = await freePort()
   app = await startBackend('app', { host: ADDRESS })
   secret = await startBackend('secret', { port: app.port })
-  api = await startApiServer()
+  api = await apiServerFor()
   const all = { namespaces: { from: 'All' } }
   await api.apply(
     { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'tenant' } },

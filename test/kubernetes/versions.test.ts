@@ -2,11 +2,12 @@
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { AnyObject } from '../../testing/api-call.js'
-import { type ApiServer, definitions, startApiServer } from '../../testing/api-server.js'
+import { type ApiServer, definitions } from '../../testing/api-server.js'
 import { eventually } from '../../testing/eventually.js'
 import { type Replica, startReplica } from '../../testing/replica.js'
 import { gateway, httpRoute } from '../support/resources.js'
 import { gatewayClass, service } from './support/objects.js'
+import { apiServerFor } from './support/shared-api-server.js'
 
 const GROUP = 'gateway.networking.k8s.io'
 const ROUTES = `/apis/${GROUP}/v1/namespaces/default/httproutes`
@@ -44,7 +45,7 @@ async function generationSeen(version: string): Promise<number | undefined> {
 }
 
 beforeAll(async () => {
-  api = await startApiServer()
+  api = await apiServerFor({ own: true })
   await serve('v1beta1')
   await api.apply(
     gatewayClass(),

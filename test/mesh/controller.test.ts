@@ -3,10 +3,11 @@
 
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { AnyObject } from '../../testing/api-call.js'
-import { ADDRESS, type ApiServer, startApiServer } from '../../testing/api-server.js'
+import { ADDRESS, type ApiServer } from '../../testing/api-server.js'
 import { eventually } from '../../testing/eventually.js'
 import { type Replica, startReplica } from '../../testing/replica.js'
 import { rolesFor } from '../kubernetes/support/roles.js'
+import { apiServerFor } from '../kubernetes/support/shared-api-server.js'
 import { type Backend, startBackend } from '../support/backend.js'
 import { both } from '../support/guardrails.js'
 import { bearer, send } from '../support/http.js'
@@ -72,7 +73,7 @@ function roleForBackends(user: string): readonly AnyObject[] {
 }
 
 beforeAll(async () => {
-  api = await startApiServer()
+  api = await apiServerFor()
   await applyDefinitions(api, furtherDefinitions('GATEHOUSE_TEST_ENVOY_GATEWAY_DEFINITIONS'))
   backend = await startBackend('app', { host: ADDRESS })
   // A new kind is served a moment later.

@@ -1,7 +1,8 @@
 // A relay beside a real Envoy Gateway with an API server: serve --kubernetes --for envoy-gateway.
 
-import { ADDRESS, startApiServer } from '../../testing/api-server.js'
+import { ADDRESS } from '../../testing/api-server.js'
 import { eventually } from '../../testing/eventually.js'
+import { apiServerFor } from '../kubernetes/support/shared-api-server.js'
 import { applyDefinitions, furtherDefinitions } from './support/definitions.js'
 import { startEnvoyGateway } from './support/envoy-gateway.js'
 import { testRelay } from './support/relay-suite.js'
@@ -19,7 +20,7 @@ testRelay({
     ...['--connect', GRPC, '--closed', CLOSED],
   ],
   start: async () => {
-    const api = await startApiServer()
+    const api = await apiServerFor()
     await applyDefinitions(api, furtherDefinitions('GATEHOUSE_TEST_ENVOY_GATEWAY_DEFINITIONS'))
     // A new kind is served a moment later.
     await eventually(() =>

@@ -3,9 +3,10 @@
 
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type AnyObject, pathOf } from '../../testing/api-call.js'
-import { ADDRESS, type ApiServer, startApiServer } from '../../testing/api-server.js'
+import { ADDRESS, type ApiServer } from '../../testing/api-server.js'
 import { eventually } from '../../testing/eventually.js'
 import { type Replica, startReplica } from '../../testing/replica.js'
+import { apiServerFor } from '../kubernetes/support/shared-api-server.js'
 import { type Backend, startBackend } from '../support/backend.js'
 import { both } from '../support/guardrails.js'
 import { send } from '../support/http.js'
@@ -35,7 +36,7 @@ let replica: Replica
 const targetRefs = [{ group: 'gateway.networking.k8s.io', kind: 'HTTPRoute', name: 'app' }]
 
 beforeAll(async () => {
-  api = await startApiServer()
+  api = await apiServerFor()
   await api.apply(...furtherDefinitions('GATEHOUSE_TEST_ENVOY_GATEWAY_DEFINITIONS'))
   backend = await startBackend('app', { host: ADDRESS })
   const more = { backendRefs: [{ name: 'app', port: backend.port }], name: 'main' }

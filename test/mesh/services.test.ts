@@ -9,10 +9,11 @@ import { parseAllDocuments } from 'yaml'
 import { startGuardrailWebhook } from '../../src/demo/guardrail-webhook.js'
 import type { Program } from '../../src/demo/program.js'
 import type { AnyObject } from '../../testing/api-call.js'
-import { ADDRESS, type ApiServer, startApiServer } from '../../testing/api-server.js'
+import { ADDRESS, type ApiServer } from '../../testing/api-server.js'
 import { eventually } from '../../testing/eventually.js'
 import { freePort } from '../../testing/ports.js'
 import { endpointSlice, inNamespace } from '../kubernetes/support/objects.js'
+import { apiServerFor } from '../kubernetes/support/shared-api-server.js'
 import { type Backend, startBackend } from '../support/backend.js'
 import { selfSigned } from '../support/certificates.js'
 import { type Gatehouse, startGatehouse } from '../support/gatehouse.js'
@@ -81,7 +82,7 @@ const policies = (): readonly object[] => [
 
 beforeAll(async () => {
   webhookPort = await freePort()
-  cluster = await startApiServer()
+  cluster = await apiServerFor()
   await applyDefinitions(cluster, furtherDefinitions('GATEHOUSE_TEST_ENVOY_GATEWAY_DEFINITIONS'))
   ;[api, webhook, folder] = await Promise.all([
     startBackend('api', { host: ADDRESS }),

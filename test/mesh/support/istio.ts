@@ -8,9 +8,10 @@ import { join } from 'node:path'
 import { parseAllDocuments, stringify } from 'yaml'
 import { type EnvoyChild, startEnvoy } from '../../../src/envoy/child.js'
 import type { Logger } from '../../../src/logger.js'
-import { ADDRESS, type ApiServer, startApiServer } from '../../../testing/api-server.js'
+import { ADDRESS, type ApiServer } from '../../../testing/api-server.js'
 import { eventually } from '../../../testing/eventually.js'
 import { endpointSlice } from '../../kubernetes/support/objects.js'
+import { apiServerFor } from '../../kubernetes/support/shared-api-server.js'
 import { startTcpProxy, type TcpProxy } from '../../kubernetes/support/tcp-proxy.js'
 import { envoyPath } from '../../support/envoy.js'
 import { furtherDefinitions } from './definitions.js'
@@ -64,7 +65,7 @@ export async function startIstio(
   environment: Readonly<Record<string, string>> = {},
 ): Promise<Istio> {
   const folder = await mkdtemp(join(tmpdir(), 'gatehouse-istio-'))
-  const api = await startApiServer()
+  const api = await apiServerFor()
   const proxies: TcpProxy[] = []
   const closing: (() => Promise<unknown>)[] = [() => api.close()]
   const close = async (): Promise<void> => {
