@@ -106,7 +106,12 @@ test('a Secret that only a Gateway of another controller names is not read', asy
   const { metadata, spec, ...kind } = gateway([foreign], 'foreign')
   const theirs = { ...kind, metadata, spec: { ...spec, gatewayClassName: 'other' } }
   await api.apply(gatewayClass('other', 'example.com/other'), theirs)
+  // A Secret that a Gateway of ours names, and that the roles do not have: the log says that it was asked for.
+  const [named] = [{ ...foreign, tls: { certificateRefs: [{ name: 'unreadable' }] } }]
+  const ours = gateway([named], 'ours')
+  await api.apply(ours)
   await start(roles({ references: CERTIFICATE }))
+  await eventually(() => expect(replica.log()).toContain('Secret default/unreadable'), 30_000)
   expect(replica.log()).not.toContain('theirs')
-  await api.delete(theirs)
+  await api.delete(theirs, ours)
 })
