@@ -23,7 +23,7 @@ import { type Replica, startReplica } from '../../testing/replica.js'
 import { startBackend } from '../support/backend.js'
 import { type KeyPair, selfSigned } from '../support/certificates.js'
 import { authorizationService, discoveryService, healthService } from '../support/grpc-client.js'
-import { gateway, httpRoute } from '../support/resources.js'
+import { gateway, httpRoute, prefix } from '../support/resources.js'
 import { startCreatedEnvoy, tokenFor } from './support/created-envoy.js'
 import {
   endpointSlice,
@@ -286,6 +286,7 @@ test('without the right to review tokens no Envoy is served, and the log says wh
       ...{ code: status.UNAVAILABLE, details: 'the token cannot be reviewed' },
     })
     expect(guest.log()).toContain('cannot create resource \\"tokenreviews\\"')
+    expect(guest.log()).not.toContain(token.split('.')[2])
     await api.apply(...rolesFor(user, values))
     await eventually(async () => {
       expect((await ask('alice/gw', LISTENER_TYPE, token, to)).code).toBe(status.OK)
@@ -297,7 +298,14 @@ test('without the right to review tokens no Envoy is served, and the log says wh
 
 test('a token is never logged', async () => {
   const token = await tokenFor(api, account('alice'), AUDIENCE)
-  await ask('bob/gw', LISTENER_TYPE, token)
+  const before = replica.log().length
+  expect((await ask('alice/gw', LISTENER_TYPE, token)).code).toBe(status.OK)
+  expect((await ask('bob/gw', LISTENER_TYPE, token)).code).toBe(status.PERMISSION_DENIED)
+  // What the log gets about a later change comes after whatever it got about the token.
+  await api.apply(
+    inNamespace('bob', httpRoute('later', { rules: [{ matches: [prefix('/later')] }] })),
+  )
+  await eventually(() => expect(replica.log().slice(before)).toContain('"configuration published"'))
   expect(replica.log()).not.toContain(token.split('.')[2])
 })
 
