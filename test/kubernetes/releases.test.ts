@@ -99,27 +99,34 @@ beforeAll(async () => {
 })
 afterAll(() => api.close())
 
-/** The first release is "blue". */
-describe.each<readonly [string, readonly string[], readonly string[], Name]>([
-  ['without a setting', [], [], 'blue'],
+const WRITES = '"this replica writes status"'
+
+/** The first release is "blue". The last of each row is in the log of "green", and WRITES only where it is that. */
+describe.each<readonly [string, readonly string[], readonly string[], Name, string]>([
+  [
+    ...(['without a setting', [], [], 'blue'] as const),
+    '"this replica does not write status: another release does"',
+  ],
   [
     'with namespaces that overlap',
     ['--namespace', 'default', '--namespace', 'blue'],
     ['--namespace', 'default', '--namespace', 'green'],
     'blue',
+    WRITES,
   ],
-  ['of which the second reads more', ['--namespace', 'default'], [], 'green'],
+  ['of which the second reads more', ['--namespace', 'default'], [], 'green', WRITES],
   [
     'with a shared Lease',
     ['--status-lease', 'default/shared'],
     ['--status-lease', 'default/shared'],
     'blue',
+    '"configuration published"',
   ],
-])('two releases %s', (_, ofBlue, ofGreen, writer) => {
+])('two releases %s', (_, ofBlue, ofGreen, writer, said) => {
   beforeAll(async () => {
     await api.apply(gatewayClass(), gateway([8080]), service('app'), route('/1'))
     const blue = await start('blue', ofBlue)
-    await eventually(() => expect(blue.log()).toContain('"this replica writes status"'), 40_000)
+    await eventually(() => expect(blue.log()).toContain(WRITES), 40_000)
     await eventually(() => writes('blue'))
     releases = { blue, green: await start('green', ofGreen) }
   })
@@ -127,9 +134,10 @@ describe.each<readonly [string, readonly string[], readonly string[], Name]>([
 
   test('have one writer', async () => {
     await expectWrites(writer)
+    const { green } = releases
     // Of two that read the same, the other writes nothing at all.
-    if (ofBlue.join() === ofGreen.join())
-      expect(releases.green.log()).not.toContain('"this replica writes status"')
+    await eventually(() => expect(green.log()).toContain(said), 40_000)
+    expect(green.log().includes(WRITES)).toBe(said === WRITES)
   })
 
   test('have the other one as writer when that one has ended', async () => {
@@ -140,7 +148,7 @@ describe.each<readonly [string, readonly string[], readonly string[], Name]>([
 
 test('a release that was killed is followed by the other one', async () => {
   const blue = await start('blue', [])
-  await eventually(() => expect(blue.log()).toContain('"this replica writes status"'), 40_000)
+  await eventually(() => expect(blue.log()).toContain(WRITES), 40_000)
   await api.apply(route('/1'))
   releases = { blue, green: await start('green', []) }
   await expectWrites('blue')
