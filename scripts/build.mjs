@@ -3,7 +3,7 @@
 
 import { execFileSync } from 'node:child_process'
 import { chmodSync, existsSync, renameSync, rmSync, utimesSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { basename, delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { bundlePrograms } from './bundle.mjs'
 import { runScript } from './runtime.mjs'
@@ -11,8 +11,13 @@ import { isStale, root } from './stale.mjs'
 
 const GENERATED = 'src/grpc/generated'
 
-const run = (name, ...args) =>
-  execFileSync(join(root, 'node_modules/.bin', name), args, { cwd: root, stdio: 'inherit' })
+const PROGRAMS = join(root, 'node_modules/.bin')
+
+/** Runs a program of the packages, which finds its plugins beside it. */
+function run(name, ...args) {
+  const env = { ...process.env, PATH: `${PROGRAMS}${delimiter}${process.env['PATH'] ?? ''}` }
+  execFileSync(join(PROGRAMS, name), args, { cwd: root, stdio: 'inherit', env })
+}
 
 /** Takes the place of dist once it is whole, as programs may be started meanwhile. */
 const DRAFT = '.cache/dist'
