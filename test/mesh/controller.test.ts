@@ -1,7 +1,7 @@
 // serve --kubernetes --for envoy-gateway beside a real Envoy Gateway with an API server: it applies what makes the Envoys
 // ask it, keeps it applied, removes what is no longer wanted, and leaves the objects of others alone.
 
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { AnyObject } from '../../testing/api-call.js'
 import { ADDRESS, type ApiServer } from '../../testing/api-server.js'
 import { eventually } from '../../testing/eventually.js'
@@ -103,6 +103,11 @@ beforeEach(async () => {
   await api.apply(protect('app'))
   await answers('/app', 401)
 }, PATIENCE)
+
+const rolesAreEnough = (): void => expect(replica.log()).not.toMatch(/ cannot \w+ resource /)
+
+// Whatever a test did.
+afterEach(rolesAreEnough)
 
 /** Waits until a request without a token gets this status. */
 const answers = (path: string, status: number): Promise<void> =>
@@ -320,8 +325,12 @@ test('a policy that the mesh cannot carry closes its route', async () => {
   expect((await send(ORIGIN, '/public')).status).toBe(200)
 })
 
-test('the roles of the chart are enough', () => {
-  expect(replica.log()).not.toMatch(/ cannot \w+ resource /)
+test('the roles of the chart are enough for all of it', async () => {
+  // What is read, applied, probed and written for a policy.
+  await api.delete(await securityPolicy())
+  await eventually(() => securityPolicy(), PATIENCE)
+  await enforced(YES)
+  rolesAreEnough()
 })
 
 test('an object of another manager with the same name stays as it is', async () => {
