@@ -1,12 +1,18 @@
 // npm test -- --project kubernetes: runs test/kubernetes with a real API server. Arguments are passed to vitest, e.g.
 // `npm test -- --project kubernetes provider`.
 
+import { findHelm } from './helm.mjs'
 import { cluster } from './kubernetes.mjs'
+import { meshDefinitions } from './mesh-modules.mjs'
 import { runScript } from './runtime.mjs'
 import { setup } from './setup.mjs'
 import { runVitest } from './vitest.mjs'
 
+const say = (text) => process.stderr.write(`kubernetes: ${text}\n`)
+
 await runScript(async () => {
   await setup()
-  return runVitest(['run', '--project', 'kubernetes', ...process.argv.slice(2)], await cluster())
+  const programs = { GATEHOUSE_TEST_HELM: findHelm(say), ...meshDefinitions() }
+  const args = ['run', '--project', 'kubernetes', ...process.argv.slice(2)]
+  return runVitest(args, await cluster(programs))
 })

@@ -2,11 +2,11 @@
 // Gateway, and istiod with an API server. They run in a separate network namespace, because some of their ports cannot
 // be chosen. Arguments are passed to vitest.
 
-import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { goProgram } from './go-program.mjs'
 import { findHelm } from './helm.mjs'
-import { cluster, goModule, kubectl } from './kubernetes.mjs'
+import { cluster, kubectl } from './kubernetes.mjs'
+import { meshDefinitions } from './mesh-modules.mjs'
 import { runScript } from './runtime.mjs'
 import { setup } from './setup.mjs'
 import { root } from './stale.mjs'
@@ -17,18 +17,6 @@ const say = (text) => process.stderr.write(`mesh: ${text}\n`)
 const built = (name) =>
   goProgram({ name, module: join(root, 'test/mesh', name), takes: 'five to ten minutes', say })
 
-/** Returns a path within a module, of the version that a test's program is built of. */
-function pathIn(module, name, path) {
-  const { Require: required } = JSON.parse(
-    execFileSync('go', ['mod', 'edit', '-json'], {
-      cwd: join(root, 'test/mesh', name),
-      encoding: 'utf8',
-    }),
-  )
-  const { Version: version } = required.find((one) => one.Path === module)
-  return goModule(`${module}@${version}`, path)
-}
-
 await runScript(async () => {
   await setup()
   const programs = {
@@ -36,16 +24,7 @@ await runScript(async () => {
     GATEHOUSE_TEST_KUBECTL: kubectl(),
     GATEHOUSE_TEST_ENVOY_GATEWAY: built('envoy-gateway'),
     GATEHOUSE_TEST_ISTIOD: built('istiod'),
-    GATEHOUSE_TEST_ENVOY_GATEWAY_DEFINITIONS: pathIn(
-      'github.com/envoyproxy/gateway',
-      'envoy-gateway',
-      'charts/gateway-crds-helm/templates/generated',
-    ),
-    GATEHOUSE_TEST_ISTIO_DEFINITIONS: pathIn(
-      'istio.io/istio',
-      'istiod',
-      'manifests/charts/base/files',
-    ),
+    ...meshDefinitions(),
   }
   return runVitest(['run', '--project', 'mesh', ...process.argv.slice(2)], await cluster(programs))
 })

@@ -8,26 +8,29 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { PROBED_HEADER } from '../../src/ir/names.js'
 import { aboutRequest, createProbeSigns, probeAnswerText } from '../../src/probes/probe-signs.js'
 import type { AnyObject } from '../../testing/api-call.js'
-import { ADDRESS, type ApiServer, startApiServer } from '../../testing/api-server.js'
+import { ADDRESS, type ApiServer } from '../../testing/api-server.js'
 import { eventually } from '../../testing/eventually.js'
 import { type Replica, startReplica } from '../../testing/replica.js'
-import { gatewayClass } from '../kubernetes/support/objects.js'
-import { type Missing, permissionsOf, rolesFor } from '../kubernetes/support/roles.js'
+import { furtherDefinitions } from '../mesh/support/definitions.js'
 import { proxyPolicy } from '../support/resources.js'
+import { someRows } from '../support/some-rows.js'
 import { keySet, newKey } from '../support/tokens.js'
-import { furtherDefinitions } from './support/definitions.js'
-import { CONTROLLER } from './support/envoy-gateway.js'
+import {
+  ENVOY_FILTER,
+  ENVOY_GATEWAY,
+  envoyGateway,
+  GRANTS,
+  istio,
+  type Mesh,
+} from './support/meshes.js'
+import { gatewayClass } from './support/objects.js'
+import { type Missing, type Permission, permissionsOf, rolesFor } from './support/roles.js'
+import { apiServerFor } from './support/shared-api-server.js'
 
 const PATIENCE = 30_000
-const LABEL = { 'policy.gatehouse.dev/controller': 'default.gatehouse' }
 const GATEWAY_API = 'gateway.networking.k8s.io/v1'
-const GRANTS = 'gateway.networking.k8s.io/v1beta1'
-const ENVOY_FILTER = 'networking.istio.io/v1alpha3'
-const ENVOY_GATEWAY = 'gateway.envoyproxy.io/v1alpha1'
 
 const POLICY = '/apis/policy.gatehouse.dev/v1alpha1/namespaces/default/proxypolicies/mcp'
-/** In another namespace than the route, which then needs a ReferenceGrant in Envoy Gateway. */
-const CONNECT = 'gatehouse.kube-public.svc.cluster.local:18000'
 
 let api: ApiServer
 /** Stands for the Envoy of the Gateway. */
@@ -39,82 +42,6 @@ const DOCUMENTS_KEY = 'default/gatehouse-documents-mcp/0'
 let isOpen = false
 let replica: Replica | undefined
 let users = 0
-
-/** An object that was applied earlier, and that no route needs any more. */
-const leftOver = (apiVersion: string, kind: string, spec: object, name = 'old'): object => ({
-  ...{ apiVersion, kind, spec },
-  metadata: { name, namespace: 'kube-public', labels: LABEL },
-})
-
-const toOldRoute = {
-  targetRefs: [{ group: 'gateway.networking.k8s.io', kind: 'HTTPRoute', name: 'old' }],
-}
-
-const oldRoute = leftOver(GATEWAY_API, 'HTTPRoute', { parentRefs: [{ name: 'none' }] })
-
-/** A mesh, as far as Gatehouse notices it. */
-interface Mesh {
-  readonly name: 'istio' | 'envoy-gateway'
-  readonly controller: string
-  readonly flags: readonly string[]
-  /** By the plural of their kind. */
-  readonly leftOvers: Readonly<Record<string, object>>
-  /** What the policy needs. */
-  readonly needed: readonly string[]
-}
-
-const istio: Mesh = {
-  name: 'istio',
-  controller: 'istio.io/gateway-controller',
-  flags: ['--for', 'istio', '--connect', CONNECT],
-  leftOvers: {
-    envoyfilters: leftOver(ENVOY_FILTER, 'EnvoyFilter', {
-      configPatches: [{ applyTo: 'CLUSTER', patch: { operation: 'MERGE', value: {} } }],
-    }),
-    httproutes: oldRoute,
-    services: leftOver('v1', 'Service', { ports: [{ port: 80 }] }, 'gatehouse-closed'),
-  },
-  needed: [
-    'EnvoyFilter gatehouse-edge',
-    'EnvoyFilter gatehouse.default.mcp',
-    'HTTPRoute gatehouse-documents-mcp',
-    'Secret gatehouse-probe',
-    'Service gatehouse-closed',
-  ],
-}
-
-const envoyGateway: Mesh = {
-  name: 'envoy-gateway',
-  controller: CONTROLLER,
-  flags: [
-    ...['--for', 'envoy-gateway', '--route-key', 'envoy-gateway'],
-    ...['--connect', CONNECT, '--closed', '127.0.0.1:18009'],
-  ],
-  leftOvers: {
-    clienttrafficpolicies: leftOver(ENVOY_GATEWAY, 'ClientTrafficPolicy', {
-      targetRefs: [{ group: 'gateway.networking.k8s.io', kind: 'Gateway', name: 'old' }],
-    }),
-    securitypolicies: leftOver(ENVOY_GATEWAY, 'SecurityPolicy', toOldRoute),
-    envoyextensionpolicies: leftOver(ENVOY_GATEWAY, 'EnvoyExtensionPolicy', toOldRoute),
-    backendtrafficpolicies: leftOver(ENVOY_GATEWAY, 'BackendTrafficPolicy', toOldRoute),
-    httproutes: oldRoute,
-    referencegrants: leftOver(GRANTS, 'ReferenceGrant', {
-      from: [{ group: 'gateway.networking.k8s.io', kind: 'HTTPRoute', namespace: 'default' }],
-      to: [{ group: '', kind: 'Service' }],
-    }),
-  },
-  needed: [
-    'BackendTrafficPolicy gatehouse-mcp',
-    'ClientTrafficPolicy gatehouse-edge',
-    'EnvoyExtensionPolicy gatehouse-documents-mcp',
-    'HTTPRoute gatehouse-documents-mcp',
-    'ReferenceGrant gatehouse',
-    'ReferenceGrant gatehouse-closed',
-    'Secret gatehouse-probe',
-    'SecurityPolicy gatehouse-documents-mcp',
-    'SecurityPolicy gatehouse-mcp',
-  ],
-}
 
 const gatewayOf = ({ name }: Mesh): object => ({
   apiVersion: GATEWAY_API,
@@ -147,7 +74,7 @@ const policy = proxyPolicy('mcp', 'mcp', {
 })
 
 beforeAll(async () => {
-  api = await startApiServer()
+  api = await apiServerFor({ own: true })
   envoy = createServer((request, response) => {
     const answered = answerProbe(request.headers, request.url ?? '')
     // Without the Secret, there is no proof.
@@ -186,13 +113,20 @@ async function answerProbe(
   )
 }
 
-afterEach(async () => {
+/** Ends the replica, and takes away what it has made. */
+async function cleared(): Promise<void> {
   isOpen = false
   await replica?.stop()
   replica = undefined
-  for (const { object } of await created()) await api.delete(object)
+  await removeCreated()
   await api.call('PATCH', `${POLICY}/status`, { status: null })
-})
+}
+
+/** @param plural absent: of every kind. */
+async function removeCreated(plural?: string): Promise<void> {
+  for (const { object, path } of await created())
+    if (plural === undefined || path.includes(`/${plural}/`)) await api.delete(object)
+}
 
 afterAll(async () => {
   envoy.close()
@@ -268,16 +202,21 @@ async function accept({ controller }: Mesh): Promise<void> {
   }
 }
 
-async function start({ name, flags }: Mesh, without?: Missing): Promise<Replica> {
+interface Guest {
+  readonly replica: Replica
+  /** Gives it all rights of the chart, perhaps without one. */
+  allow(without?: Missing): Promise<void>
+}
+
+/** Starts a replica with a user of its own. */
+async function start({ name, flags }: Mesh, without?: Missing): Promise<Guest> {
   users += 1
   const user = `guest-${String(users)}`
-  await api.apply(...rolesFor(user, { mesh: name }, without))
-  replica = await startReplica({
-    kubeconfig: await api.kubeconfig(user),
-    name: user,
-    flags,
-  })
-  return replica
+  const allow = (missing?: Missing): Promise<void> =>
+    api.apply(...rolesFor(user, { mesh: name }, missing))
+  await allow(without)
+  replica = await startReplica({ kubeconfig: await api.kubeconfig(user), name: user, flags })
+  return { replica, allow }
 }
 
 async function enforcedMessage(): Promise<string> {
@@ -285,23 +224,43 @@ async function enforcedMessage(): Promise<string> {
   return JSON.stringify(status)
 }
 
+/** Resolves when the log or the policy's status names what is missing. A watch is refused without a sentence. */
+function isNamed({ replica: running }: Guest, { permission, verb }: Missing): Promise<void> {
+  const refusal =
+    verb === 'watch'
+      ? 'it cannot be watched: HTTP 403'
+      : `cannot ${verb} resource \\"${permission.resource}\\"`
+  return eventually(async () => {
+    expect(`${running.log()}${await enforcedMessage()}`).toContain(refusal)
+  }, PATIENCE)
+}
+
+const isAsNeeded = ({ needed }: Mesh): Promise<void> =>
+  eventually(async () => expect(await namesCreated()).toEqual(needed), PATIENCE)
+
 const plain = permissionsOf({})
-const isAdded = ({ group, resource }: Missing['permission'], verb: string): boolean =>
+const isAdded = ({ group, resource }: Permission, verb: string): boolean =>
   !plain.some(
     (other) => other.group === group && other.resource === resource && other.verbs.includes(verb),
   )
 
+const WRITES = ['create', 'patch', 'delete']
+
+type Row = readonly [verb: string, resource: string, missing: Missing]
+
 /** Each verb that the value adds, apart from writing Events. */
-const rowsOf = (mesh: Mesh) =>
+const rowsOf = (mesh: Mesh): readonly Row[] =>
   permissionsOf({ mesh: mesh.name }).flatMap((permission) =>
     permission.verbs
       .filter((verb) => isAdded(permission, verb) && permission.resource !== 'events')
-      .map((verb): readonly [string, string, Missing] => [
-        verb,
-        permission.resource,
-        { permission, verb },
-      ]),
+      .map((verb): Row => [verb, permission.resource, { permission, verb }]),
   )
+
+/** Whether what Gatehouse keeps needs it all the time. */
+const isKept = ([verb, resource]: Row): boolean => WRITES.includes(verb) && resource !== 'secrets'
+/** The Secret is read or created at the start. */
+const isOfSecret = ([, resource]: Row): boolean => resource === 'secrets'
+const isListed = ([verb]: Row): boolean => verb === 'list'
 
 const events: Missing = {
   permission: { group: 'events.k8s.io', resource: 'events', verbs: ['create'] },
@@ -316,41 +275,59 @@ describe.each([istio, envoyGateway])('for $name', (mesh) => {
     )
   })
 
-  test.each(rowsOf(mesh))(
-    'without the permission to %s %s, it is named',
-    async (verb, resource, missing) => {
-      const old = verb === 'delete' ? mesh.leftOvers[resource] : undefined
-      if (old !== undefined) await api.apply(old)
-      const running = await start(mesh, missing)
-      const refusal =
-        verb === 'watch'
-          ? 'it cannot be watched: HTTP 403'
-          : `cannot ${verb} resource \\"${resource}\\"`
-      await eventually(async () => {
-        expect(`${running.log()}${await enforcedMessage()}`).toContain(refusal)
-      }, PATIENCE)
-    },
-  )
+  describe('a replica that starts', () => {
+    afterEach(cleared)
 
-  test('without the permission to create events, the log names it when a route opens', async () => {
-    const running = await start(mesh, events)
-    await eventually(async () => {
-      await accept(mesh)
-      expect(await enforcedMessage()).toContain('"reason":"Enforced"')
-    }, PATIENCE)
-    isOpen = true
-    await eventually(() => {
-      expect(running.log()).toContain('the Event on ProxyPolicy default/mcp cannot be written')
-      expect(running.log()).toContain('cannot create resource \\"events\\"')
-    }, PATIENCE)
+    test.each(someRows(rowsOf(mesh).filter((row) => !isKept(row))))(
+      'without the permission to %s %s names it',
+      async (_verb, _resource, missing) => isNamed(await start(mesh, missing), missing),
+    )
   })
 
-  test('with all of them, everything is applied, and nothing is refused', async () => {
-    await api.apply(...Object.values(mesh.leftOvers))
-    const running = await start(mesh)
-    await eventually(async () => {
-      expect(await namesCreated()).toEqual(mesh.needed)
-    }, PATIENCE)
-    expect(running.log()).not.toContain('forbidden')
+  describe('a replica that runs', () => {
+    let guest: Guest
+
+    beforeAll(async () => {
+      guest = await start(mesh)
+      await isAsNeeded(mesh)
+    })
+
+    afterAll(cleared)
+
+    test.each(someRows(rowsOf(mesh).filter(isKept)))(
+      'without the permission to %s %s names it, and goes on once it has it',
+      async (verb, resource, missing) => {
+        await guest.allow(missing)
+        if (verb === 'delete') await api.apply(mesh.leftOvers[resource] ?? {})
+        else await removeCreated(resource)
+        await isNamed(guest, missing)
+        await guest.allow()
+        await isAsNeeded(mesh)
+      },
+    )
+  })
+
+  describe('a replica', () => {
+    afterEach(cleared)
+
+    test('without the permission to create events names it in the log when a route opens', async () => {
+      const { replica: running } = await start(mesh, events)
+      await eventually(async () => {
+        await accept(mesh)
+        expect(await enforcedMessage()).toContain('"reason":"Enforced"')
+      }, PATIENCE)
+      isOpen = true
+      await eventually(() => {
+        expect(running.log()).toContain('the Event on ProxyPolicy default/mcp cannot be written')
+        expect(running.log()).toContain('cannot create resource \\"events\\"')
+      }, PATIENCE)
+    })
+
+    test('with all of them applies everything, and nothing is refused', async () => {
+      await api.apply(...Object.values(mesh.leftOvers))
+      const { replica: running } = await start(mesh)
+      await isAsNeeded(mesh)
+      expect(running.log()).not.toContain('forbidden')
+    })
   })
 })
