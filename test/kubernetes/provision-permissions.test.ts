@@ -7,6 +7,7 @@ import { eventually } from '../../testing/eventually.js'
 import { type Replica, startReplica } from '../../testing/replica.js'
 import { gateway } from '../support/resources.js'
 import { gatewayClass, inNamespace } from './support/objects.js'
+import { forgetReleases } from './support/releases.js'
 import { type Permission, rolesFor, type Values } from './support/roles.js'
 import { apiServerFor } from './support/shared-api-server.js'
 
@@ -84,7 +85,10 @@ describe('without the permission to write', () => {
     replica = await start()
   })
 
-  afterAll(() => replica.stop())
+  afterAll(async () => {
+    await replica.stop()
+    await forgetReleases(api)
+  })
 
   test.each(CREATED)('"%s" %s, the Gateway says so', async (group, resource) => {
     for (const verb of ['get', 'create', 'patch']) {
@@ -127,6 +131,7 @@ describe('without the permission to read', () => {
       await programmedSays(namespace, 'has no ready pod yet')
     } finally {
       await replica.stop()
+      await forgetReleases(api)
     }
   })
 })

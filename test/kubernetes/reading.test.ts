@@ -53,7 +53,7 @@ describe('an API server that lets nobody read', () => {
   let api: ApiServer
 
   beforeAll(async () => {
-    api = await apiServerFor({ own: true })
+    api = await apiServerFor()
   })
 
   afterAll(() => api.close())
@@ -81,7 +81,7 @@ describe('an API server that lets nobody read', () => {
   })
 })
 
-describe('an API server without the CRDs of Gatehouse', () => {
+describe('Gatehouse beside an API server', () => {
   let api: ApiServer
 
   beforeAll(async () => {
@@ -90,7 +90,7 @@ describe('an API server without the CRDs of Gatehouse', () => {
 
   afterAll(() => api.close())
 
-  test('says what to install, and begins by itself when it is there', async () => {
+  test('without the CRDs of Gatehouse says what to install, and begins by itself when it is there', async () => {
     const started = (replica = await startReplica({
       kubeconfig: await api.kubeconfig(),
       unready: true,
@@ -108,24 +108,17 @@ describe('an API server without the CRDs of Gatehouse', () => {
     await api.apply(...definitions())
     await eventually(async () => expect((await started.readiness()).status).toBe(200), 60_000)
   })
-})
 
-describe('a policy that cannot be decoded', () => {
-  let api: ApiServer
-
-  beforeAll(async () => {
-    api = await apiServerFor({ own: true })
-    await api.apply(
-      gatewayClass(),
-      gateway([8080]),
-      service('app'),
-      httpRoute('app', { rules: [{ backendRefs: [{ name: 'app', port: 80 }] }] }),
+  test('with a policy that cannot be decoded holds back the routes of its namespace, and no others, from the start', async () => {
+    await api.apply(...definitions())
+    await eventually(() =>
+      api.apply(
+        gatewayClass(),
+        gateway([8080]),
+        service('app'),
+        httpRoute('app', { rules: [{ backendRefs: [{ name: 'app', port: 80 }] }] }),
+      ),
     )
-  })
-
-  afterAll(() => api.close())
-
-  test('holds back the routes of its namespace, and no others, from the start', async () => {
     const path =
       '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/proxypolicies.policy.gatehouse.dev'
     const open = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true }
