@@ -45,6 +45,8 @@ export function compactParts(token: string, headers: JoseHeaders): CompactParts 
   if (!headers.isKnown(header) && !BASE64URL.test(header)) return undefined
   // Node decodes these characters of base64, too.
   if (token.includes('+') || token.includes('/')) return undefined
+  // And takes a character beyond Latin-1 for the one of its lowest byte.
+  if (Buffer.byteLength(token) !== token.length) return undefined
   const payload = decodePart(token.slice(first + 1, second))
   const signature = payload && decodePart(token.slice(second + 1))
   return signature && { token, signed: token.slice(0, second), header, payload, signature }

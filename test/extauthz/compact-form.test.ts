@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { compactParts, JoseHeaders } from '../../src/extauthz/jws.js'
 import { runs } from '../support/runs.js'
+import { someRows } from '../support/some-rows.js'
 
 const COMPACT = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]*)\.([A-Za-z0-9_-]+)$/
 
@@ -19,7 +20,7 @@ function byDefinition(token: string): object | undefined {
   return { token, signed, header, payload: bytesOf(payload), signature: bytesOf(signature) }
 }
 
-const CHARACTERS = [...'ABYZabyz0189-_', ...'-_AQgw', ...'.+/= \t\n\0%', 'é', 'ÿ', 'Ā', '🙂']
+const CHARACTERS = [...'ABYZabyz0189-_', ...'-_AQgw', ...'.+/= \t\n\0%', 'é', 'ÿ', 'Ā', 'Ń', '🙂']
 const part = fc.oneof(
   {
     weight: 9,
@@ -57,11 +58,14 @@ test('is what its definition says, whatever is changed in a token', () => {
   expect(accepted).toBeGreaterThan(1000)
 })
 
-test.each(CHARACTERS.filter((one) => !/[\w-]/.test(one)))('%j belongs to no part', (character) => {
-  for (const text of ['QUJD.QUJD.QUJD', 'QUI.QUI.QUI', 'QQ.QQ.QQ'])
-    for (let at = 0; at <= text.length; at += 1)
-      for (const removed of [0, 1]) {
-        const changed = text.slice(0, at) + character + text.slice(at + removed)
-        expect(compactParts(changed, headers)).toEqual(byDefinition(changed))
-      }
-})
+test.each(someRows(CHARACTERS.filter((one) => !/[\w-]/.test(one))))(
+  '%j belongs to no part',
+  (character) => {
+    for (const text of ['QUJD.QUJD.QUJD', 'QUI.QUI.QUI', 'QQ.QQ.QQ'])
+      for (let at = 0; at <= text.length; at += 1)
+        for (const removed of [0, 1]) {
+          const changed = text.slice(0, at) + character + text.slice(at + removed)
+          expect(compactParts(changed, headers)).toEqual(byDefinition(changed))
+        }
+  },
+)
