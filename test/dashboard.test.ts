@@ -6,6 +6,7 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { createMetrics } from '../src/admin/metrics.js'
 import { everyMetric } from './support/every-metric.js'
+import { someRows } from './support/some-rows.js'
 
 const FILE = resolve(import.meta.dirname, '../deploy/grafana/gatehouse.json')
 
@@ -64,7 +65,7 @@ test('panels have an id and a place of their own', () => {
   expect(panels.filter(({ gridPos: { x, w } }) => x + w > 24)).toEqual([])
 })
 
-test.each(queries)('$title reads metrics and labels that exist: $expr', async (query) => {
+test.each(someRows(queries))('$title reads metrics and labels that exist: $expr', async (query) => {
   const { expr, legendFormat } = query
   const names = [...expr.matchAll(/\b((?:gatehouse|nodejs|process)_\w+?)(?:_bucket)?\{/g)]
   const served = await everyMetric()

@@ -3,6 +3,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { expect, test } from 'vitest'
+import { someRows } from './support/some-rows.js'
 
 const root = resolve(import.meta.dirname, '..')
 
@@ -21,7 +22,7 @@ function filesNamed(pattern: string): readonly string[] {
 
 const LOCKS = [...filesNamed('**/package-lock.json'), ...filesNamed('**/npm-shrinkwrap.json')]
 
-test.each(LOCKS)('%s has a hash for every package', (file) => {
+test.each(someRows(LOCKS))('%s has a hash for every package', (file) => {
   const { packages } = JSON.parse(readFileSync(file, 'utf8')) as {
     packages: Record<string, Locked>
   }
@@ -30,7 +31,7 @@ test.each(LOCKS)('%s has a hash for every package', (file) => {
   expect(installed.filter(([, { integrity }]) => integrity === undefined)).toEqual([])
 })
 
-test.each(LOCKS)('%s names no registry', (file) => {
+test.each(someRows(LOCKS))('%s names no registry', (file) => {
   expect(readFileSync(file, 'utf8')).not.toContain('"resolved": "http')
 })
 
@@ -45,7 +46,7 @@ const REQUIREMENTS = [
   ...filesNamed('test/parties/python/*.txt'),
 ]
 
-test.each(REQUIREMENTS)('%s has one version and its hashes for every package', (file) => {
+test.each(someRows(REQUIREMENTS))('%s has one version and its hashes for every package', (file) => {
   expect(pins(file).length).toBeGreaterThan(0)
   for (const pin of pins(file)) expect(pin).toMatch(/^[\w.[\]-]+==\S+.*--hash=sha256:[0-9a-f]{64}/)
 })

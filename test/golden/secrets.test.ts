@@ -9,6 +9,7 @@ import { dumpText } from '../../src/admin/dump-text.js'
 import type { Json, JsonObject, LazyJson } from '../../src/ir/json.js'
 import { buildXds } from '../../src/xds/translator/build-xds.js'
 import { dumpXds } from '../../src/xds/translator/dump-xds.js'
+import { someRows } from '../support/some-rows.js'
 import { translateCase } from '../support/translate-case.js'
 
 const FOLDER = join(import.meta.dirname, 'translate')
@@ -61,7 +62,7 @@ const options = {
   systemCaFile: '/etc/ssl/certs/ca-certificates.crt',
 }
 
-test.each(CASES)('%s', (_, input) => {
+test.each(someRows(CASES))('%s', (_, input) => {
   const { ir, shown } = translateCase(injected(input))
   const dump = { ir, xds: dumpXds(buildXds(ir, options)) } as unknown as LazyJson
   const { status } = shown as { status?: Json }

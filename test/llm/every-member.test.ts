@@ -8,6 +8,7 @@ import { parse } from 'yaml'
 import { readReply, readRequest } from '../../src/llm/read-body.js'
 import { rewrite } from '../../src/llm/text/conversation.js'
 import { atOnce } from '../../src/turns.js'
+import { someRows } from '../support/some-rows.js'
 
 const FOLDER = new URL('./every-member/', import.meta.url)
 const INSPECTS = { tools: true, files: false }
@@ -84,7 +85,7 @@ function unseen(read: (body: Uint8Array) => ReturnType<typeof readRequest>, json
 const expected = (json: string): unknown => JSON.parse(json.replaceAll('"a text"', '"A TEXT"'))
 
 describe('requests', () => {
-  test.each(namesOf('request'))('%s', (name) => {
+  test.each(someRows(namesOf('request')))('%s', (name) => {
     const json = bodyIn(name)
     const read = (body: Uint8Array) => readRequest(body, '', INSPECTS)
     expect(shouted(read, json)).toEqual(expected(json))
@@ -93,7 +94,7 @@ describe('requests', () => {
 })
 
 describe('replies', () => {
-  test.each(namesOf('reply'))('%s', (name) => {
+  test.each(someRows(namesOf('reply')))('%s', (name) => {
     const json = bodyIn(name)
     // model: as they are made. any: as they are stored, and answer a GET. error: as an error quotes them.
     for (const kind of ['model', 'any', 'error'] as const)

@@ -8,6 +8,7 @@ import type { EventFrame } from '../../src/llm/framing/frame.js'
 import { createSseReader } from '../../src/llm/framing/sse-frames.js'
 import { endedBy, type EventTexts, type StreamEvent } from '../../src/llm/text/stream-event.js'
 import { type Aimock, startAimock } from '../support/aimock.js'
+import { someRows } from '../support/some-rows.js'
 import { ended, eventOf, pushed, rewritten, withData } from './support.js'
 
 const TEXT = 'The quick brown fox\nwrites to "a@b.example" 🦊.'
@@ -131,7 +132,7 @@ const withClient = apis.flatMap(([name, { client, ...api }]) =>
   client === undefined ? [] : [[name, api, client] as const],
 )
 
-test.each(withClient)(
+test.each(someRows(withClient))(
   '%s reaches the official client as it was changed',
   async (_name, api, client) => {
     const shout = (said: readonly { readonly text: string }[]): string[] =>
