@@ -67,6 +67,9 @@ test.each([1, 2])(
       await rename(file, `${file}.1`)
       expect((await send(own.origin, '/two')).status).toBe(401)
       expect(await lineIn(file, '"/two"')).toMatchObject({ route: 'default/two' })
+      // A line that belongs there comes after whatever the refusals would leave.
+      await own.writeText('broken.yaml', 'kind: [')
+      await eventually(() => expect(own.log()).toContain('broken.yaml'))
       expect(own.log()).not.toContain('no-token')
       expect(await own.metrics()).toMatch(
         /gatehouse_exported_total\{[^}]*to="file"[^}]*result="sent"[^}]*\} 2/,

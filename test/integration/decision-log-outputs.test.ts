@@ -61,6 +61,9 @@ test.each([1, 2])('%i processes: a socket', async (workers) => {
   const stack = await start({ flags: [...OUTPUT, '--workers', String(workers), '--access-log'] })
   expect((await send(stack.origin, '/one')).status).toBe(401)
   await untilLogged(() => stack.output())
+  // A line that belongs there comes after whatever the refusal would leave.
+  await stack.writeText('broken.yaml', 'kind: [')
+  await eventually(() => expect(stack.log()).toContain('broken.yaml'))
   expect(stack.log()).not.toContain('no-token')
 })
 

@@ -175,6 +175,8 @@ test('what is let in, and a document, have an id too, and no line', async () => 
   })
   const document = await send(stack.origin, '/.well-known/oauth-protected-resource/mcp')
   expect([passed.status, document.status]).toEqual([200, 200])
+  // The line of a refusal comes after whatever these would leave.
+  await lineOf(stack, await call(stack, '/denied'))
   for (const answer of [passed, document]) expect(stack.log()).not.toContain(idOf(answer))
   expect(backend.requests.at(-1)?.headers['x-request-id']).toBe(idOf(passed))
 })

@@ -4,6 +4,7 @@
 import { connect } from 'node:http2'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { eventually } from '../../testing/eventually.js'
 import { type Answer, bearer, send } from '../support/http.js'
 import {
   jwt,
@@ -221,10 +222,15 @@ test('a request for a document of an MCP route reaches no backend', async () => 
 })
 
 test('no expression is in the config dump, and no claim in the log', async () => {
-  await call('mcp', { ...CLAIMS, sub: 'somebody' })
+  expect((await call('mcp', { ...CLAIMS, sub: 'somebody' })).status).toBe(200)
   const { body } = await send(stack.admin, '/config_dump')
   expect(body).toContain('"x-user"')
   expect(body).not.toMatch(/jwt\.(sub|groups|tag|tier)/)
+  // The line of a request that is refused comes after whatever an answered one would leave.
+  const refused = await call('mcp')
+  expect(refused.status).toBe(401)
+  const id = String(refused.headers['x-request-id'])
+  await eventually(() => expect(stack.log()).toContain(id))
   expect(stack.log() + stack.output()).not.toContain('somebody')
 })
 
