@@ -286,6 +286,7 @@ describe('the status of a policy', () => {
     // Another policy's change runs through both replicas.
     await api.apply(rule('3 == 3', 'other'))
     await eventually(async () => expect(await ours('other')).toBeDefined())
+    await eventually(async () => expect(await two.status()).toMatch(/"name": ?"other"/))
     expect(await version()).toBe(before)
     expect(two.log()).not.toContain('this replica writes status')
   })
