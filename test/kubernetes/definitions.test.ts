@@ -10,7 +10,7 @@ import { type AnyObject, ApiError } from '../../testing/api-call.js'
 import type { ApiServer } from '../../testing/api-server.js'
 import { MAIN } from '../../testing/program.js'
 import { API_GROUP, toYaml } from '../support/resources.js'
-import { service } from './support/objects.js'
+import { inNamespace, service } from './support/objects.js'
 import { apiServerFor } from './support/shared-api-server.js'
 
 let api: ApiServer
@@ -192,13 +192,16 @@ const REFUSED: readonly (readonly [string, AnyObject])[] = [
   ],
 ]
 
-/** Writes each object to a file of its own. Returns what `gatehouse check` says of each, by one run for all of them. */
+/**
+ * Writes each object to a file of its own, in a namespace of its own. Returns what `gatehouse check` says of each, by one run
+ * for all of them.
+ */
 async function saidByCheck(objects: readonly AnyObject[]): Promise<readonly string[]> {
   const fileOf = (index: number): string => join(folder, `${String(index)}.yaml`)
-  await writeFile(join(folder, 'services.yaml'), toYaml(service('hook'), service('idp', 443)))
   for (const [index, object] of objects.entries()) {
-    const metadata = { ...object.metadata, name: `it-${String(index)}` }
-    await writeFile(fileOf(index), toYaml({ ...object, metadata }))
+    const all = [service('hook'), service('idp', 443), object]
+    const placed = all.map((each) => inNamespace(`case-${String(index)}`, each))
+    await writeFile(fileOf(index), toYaml(...placed))
   }
   const run = promisify(execFile)(process.execPath, [MAIN, 'check', folder])
   const { code, stdout, stderr } = (await run.catch((error: unknown) => error)) as {

@@ -278,10 +278,25 @@ describe.each([istio, envoyGateway])('for $name', (mesh) => {
   describe('a replica that starts', () => {
     afterEach(cleared)
 
-    test.each(someRows(rowsOf(mesh).filter((row) => !isKept(row))))(
+    test.each(someRows(rowsOf(mesh).filter(isOfSecret)))(
       'without the permission to %s %s names it',
       async (_verb, _resource, missing) => isNamed(await start(mesh, missing), missing),
     )
+
+    test.each(someRows(rowsOf(mesh).filter(isListed)))(
+      'without the permission to %s or to watch %s names it',
+      async (_verb, _resource, missing) => {
+        const guest = await start(mesh, missing)
+        await isNamed(guest, missing)
+        await guest.allow({ ...missing, verb: 'watch' })
+        await isNamed(guest, { ...missing, verb: 'watch' })
+      },
+    )
+  })
+
+  test('each permission is one of those that these tests take away', () => {
+    const kinds = [isKept, isOfSecret, isListed, ([verb]: Row) => verb === 'watch']
+    expect(rowsOf(mesh).filter((row) => !kinds.some((isOfKind) => isOfKind(row)))).toEqual([])
   })
 
   describe('a replica that runs', () => {
