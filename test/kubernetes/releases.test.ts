@@ -7,6 +7,7 @@ import { eventually } from '../../testing/eventually.js'
 import { type Replica, startReplica } from '../../testing/replica.js'
 import { gateway, httpRoute } from '../support/resources.js'
 import { gatewayClass, service } from './support/objects.js'
+import { forgetReleases } from './support/releases.js'
 import { apiServerFor } from './support/shared-api-server.js'
 
 const GATEWAY_API = 'gateway.networking.k8s.io/v1'
@@ -130,7 +131,10 @@ describe.each<readonly [string, readonly string[], readonly string[], Name, stri
     await eventually(() => writes('blue'))
     releases = { blue, green: await start('green', ofGreen) }
   })
-  afterAll(() => Promise.all([releases.blue.stop(), releases.green.stop()]))
+  afterAll(async () => {
+    await Promise.all([releases.blue.stop(), releases.green.stop()])
+    await forgetReleases(api)
+  })
 
   test('have one writer', async () => {
     await expectWrites(writer)
