@@ -118,6 +118,7 @@ test.each([
   [{ aud: 'x' }, 'wrong-audience'],
   [{ exp: NOW - 60 }, 'expired'],
   [{ exp: 'soon' }, 'malformed-claims'],
+  [{ nbf: 'soon' }, 'malformed-claims'],
   [{ nbf: NOW + 61 }, 'not-yet-valid'],
 ])('apart from how the provider was picked, %j: %s', (claims, fault) => {
   if (jws === undefined) throw new Error('not a JWS')
