@@ -28,7 +28,7 @@ const print = (text) => process.stdout.write(`${text}\n`)
 await runScript(async () => {
   await setup()
   const args = process.argv.slice(2)
-  if (args.includes('--last')) return judge(args.includes('--accept'))
+  if (args.includes('--last')) return judge(args)
   const files = args.filter((arg) => !arg.startsWith('--'))
   // Stryker and vitest are asked for here, as the script itself starts on any Node.
   const { Stryker } = await import('@stryker-mutator/core')
@@ -43,7 +43,7 @@ await runScript(async () => {
   ).runMutationTest()
   // A file of which nothing can be changed has no score.
   if (mutants.length === 0) return 0
-  return judge(args.includes('--accept'))
+  return judge(args)
 })
 
 /**
@@ -60,11 +60,16 @@ function forgetDoubtful() {
   writeFileSync(BEFORE, JSON.stringify(all))
 }
 
-/** Prints the score of each file, and what survived beyond what is accepted. Returns the exit code. */
-function judge(isAccepting) {
+/**
+ * Prints the score of each file that was asked for, and what survived beyond what is accepted. The report has results of runs
+ * before, too. Returns the exit code.
+ */
+function judge(args) {
+  const isNamed = args.some((arg) => !arg.startsWith('--'))
   const accepted = JSON.parse(readFileSync(ACCEPTED, 'utf8'))
   const report = JSON.parse(readFileSync(REPORT, 'utf8'))
-  const rows = Object.entries(report.files).map(([file, { source, mutants }]) => {
+  const measured = Object.entries(report.files).filter(([file]) => !isNamed || args.includes(file))
+  const rows = measured.map(([file, { source, mutants }]) => {
     const missed = mutants
       .filter(({ status }) => MISSED.includes(status))
       .map((mutant) => ({ ...mutant, ...changeOf(source, mutant) }))
@@ -85,7 +90,7 @@ function judge(isAccepting) {
   }
   const lower = rows.filter(({ file, score }) => score < (accepted.scores[file] ?? 0))
   for (const { file } of lower) print(`TOO LOW: ${file} had ${accepted.scores[file]} %`)
-  if (isAccepting) accept(accepted, rows)
+  if (args.includes('--accept')) accept(accepted, rows)
   return lower.length === 0 ? 0 : 1
 }
 
