@@ -42,6 +42,16 @@ const PARTS = [
     what: 'npm test three times beside a load',
     run: 'node scripts/test-busy.mjs 3',
   },
+  {
+    name: 'coverage',
+    what: 'the branches that unit tests take, against their floors',
+    run: 'node scripts/coverage.mjs',
+  },
+  {
+    name: 'mutation',
+    what: 'small changes of what authenticates, which tests must notice',
+    run: 'node scripts/mutation.mjs',
+  },
   ...ENVOYS.map((version) => ({
     name: `envoy-${version}`,
     what: `all integration tests with Envoy ${version}`,
