@@ -38,15 +38,18 @@ const inAuditToo = (name: string): object => ({ ...hook(name), mode: 'Audit' })
 
 beforeAll(async () => {
   second = await startBackend('second')
-  stack = await startGuardedStack([
-    ...service('second', second.port),
-    ...auditedRoute('/audited', both(hook('guard'))),
-    ...guardedRoute('/claims', {
-      request: [hook('guard', { headers: { 'x-user': 'jwt.sub' } })],
-    }),
-    inAudit(proxyPolicy('claims-tokens', 'claims', { jwtAuthentication: jwt([key]) })),
-    ...guardedRoute('/mixed', both(inAuditToo('second'), hook('guard'))),
-  ])
+  stack = await startGuardedStack(
+    [
+      ...service('second', second.port),
+      ...auditedRoute('/audited', both(hook('guard'))),
+      ...guardedRoute('/claims', {
+        request: [hook('guard', { headers: { 'x-user': 'jwt.sub' } })],
+      }),
+      inAudit(proxyPolicy('claims-tokens', 'claims', { jwtAuthentication: jwt([key]) })),
+      ...guardedRoute('/mixed', both(inAuditToo('second'), hook('guard'))),
+    ],
+    { own: true },
+  )
 })
 afterAll(async () => {
   await stack.close()
