@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { eventually } from './eventually.js'
 import { freePort } from './ports.js'
-import { PROGRAM } from './program.js'
+import { MAIN, programAt } from './program.js'
 
 export interface Replica {
   /** HOST:PORT or unix:PATH */
@@ -27,6 +27,8 @@ export interface Replica {
 
 export interface ReplicaOptions {
   readonly kubeconfig: string
+  /** The main.js of another build. */
+  readonly main?: string
   readonly flags?: readonly string[]
   readonly name?: string
   /** Name of the Lease; the default is Gatehouse's own. */
@@ -56,7 +58,8 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
     ...['--listen-address', options.listenAddress ?? '127.0.0.1'],
     ...['--status', statusAddress, '--admin-token-file', tokenFile],
   ]
-  const own = [...PROGRAM, 'serve', '--kubernetes', ...addresses, ...(options.flags ?? [])]
+  const build = programAt(options.main ?? MAIN)
+  const own = [...build, 'serve', '--kubernetes', ...addresses, ...(options.flags ?? [])]
   const [program = '', ...args] = withHosts(options.hosts, [process.execPath, ...own])
   const child = spawn(program, args, {
     stdio: ['ignore', 'ignore', 'pipe'],

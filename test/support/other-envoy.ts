@@ -28,14 +28,19 @@ export interface OtherEnvoy {
  * Resolves when the Envoy's listeners are active.
  * @param grpc as in --grpc.
  * @param gateway NAMESPACE/NAME; absent for every Gateway.
+ * @param main the main.js of the build whose bootstrap it gets.
  */
-export async function startOtherEnvoy(grpc: string, gateway?: string): Promise<OtherEnvoy> {
+export async function startOtherEnvoy(
+  grpc: string,
+  gateway?: string,
+  main = MAIN,
+): Promise<OtherEnvoy> {
   const adminPort = await freePort()
   const adminAddress = `127.0.0.1:${String(adminPort)}`
   const args = ['bootstrap', '--grpc', grpc, '--envoy-admin', adminAddress]
   if (gateway !== undefined) args.push('--gateway', gateway)
   // Not in one turn: servers of tests that run beside this one must answer meanwhile.
-  const { stdout: yaml } = await promisify(execFile)(process.execPath, [MAIN, ...args])
+  const { stdout: yaml } = await promisify(execFile)(process.execPath, [main, ...args])
   const child = await startEnvoy({
     envoyPath: envoyPath(),
     bootstrap: parse(yaml) as JsonObject,

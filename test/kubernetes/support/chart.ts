@@ -32,11 +32,17 @@ export const lint = (values: Readonly<Record<string, unknown>>): HelmAnswer =>
 /** --kube-version is needed because a helm built with plain `go build` assumes Kubernetes 1.20. */
 const FLAGS = ['--namespace', 'default', '--kube-version', '1.35.0']
 
-export const template = (values: Readonly<Record<string, unknown>>): HelmAnswer =>
-  helm('template', 'gatehouse', CHART, ...FLAGS, ...flagsOf(values))
+export const template = (
+  values: Readonly<Record<string, unknown>>,
+  chart: string = CHART,
+): HelmAnswer => helm('template', 'gatehouse', chart, ...FLAGS, ...flagsOf(values))
 
-export function render(values: Readonly<Record<string, unknown>>): readonly AnyObject[] {
-  const { status, stdout, stderr } = template(values)
+/** @param chart the folder of another version's chart. */
+export function render(
+  values: Readonly<Record<string, unknown>>,
+  chart?: string,
+): readonly AnyObject[] {
+  const { status, stdout, stderr } = template(values, chart)
   if (status !== 0) throw new Error(stderr)
   return objectsOf(stdout)
 }
