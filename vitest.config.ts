@@ -304,6 +304,7 @@ export default defineConfig({
           maxWorkers: 3,
           // The files of a worker share stacks (test/support/shared-stack.ts) and modules.
           isolate: false,
+          provide: { sharesStacks: true },
           // After the unit tests: groups with other workers take turns.
           sequence: { groupOrder: 1 },
           // For what hangs: a busy machine needs a minute for ten starts of Envoy.

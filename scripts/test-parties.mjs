@@ -71,17 +71,20 @@ await runScript(async () => {
   if (wants('litellm')) env.GATEHOUSE_TEST_LITELLM = python('litellm', 'LiteLLM', '742 MB')
   if (wants('presidio')) env.GATEHOUSE_TEST_PRESIDIO = python('presidio', 'Presidio', '415 MB')
   say(`starting ${filters.length === 0 ? 'the suites' : filters.join(', ')}`)
-  const suites = readdirSync(folder)
+  const wanted = readdirSync(folder)
     .filter((file) => file.endsWith('.test.ts'))
     .map((file) => file.replace('.test.ts', ''))
-    .filter((suite) => suite !== ONLINE)
+    .filter((suite) => wants(suite))
+  const run = async (suites, options) => {
+    if (suites.length === 0) return 0
+    const paths = suites.map((suite) => `test/parties/${suite}.test.ts`)
+    const args = ['run', '--project', 'parties', '--reporter=verbose', ...paths, ...flags]
+    return runVitest(args, options)
+  }
   const within = hasNamespaces() ? ownNetwork([], say) : []
-  const online = `test/parties/${ONLINE}.test.ts`
-  const isOnlineAlone = wants(ONLINE) && !wants(...suites)
-  const args = ['run', '--project', 'parties', '--reporter=verbose']
-  const others = [...args, ...filters, ...flags, '--exclude', online]
-  const status = isOnlineAlone ? 0 : await runVitest(others, { env, within })
-  return status === 0 && wants(ONLINE) ? runVitest([...args, online, ...flags], { env }) : status
+  const inside = wanted.filter((suite) => suite !== ONLINE)
+  const online = wanted.filter((suite) => suite === ONLINE)
+  return (await run(inside, { env, within })) || run(online, { env })
 })
 
 function python(name, title, size) {

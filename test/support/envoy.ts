@@ -12,5 +12,7 @@ declare module 'vitest' {
     python: string
     /** Folder with a file for each process that files share (shared-stack.ts), by its id. */
     sharedProcesses: string
+    /** Whether the files of a worker share stacks; absent: no. */
+    sharesStacks?: boolean
   }
 }

@@ -1,5 +1,6 @@
 // Runs the whole product as users do: `gatehouse run` with a folder of resources and an Envoy, on free ports.
 
+import { inject } from 'vitest'
 import { freePort } from '../../testing/ports.js'
 import { envoyPath } from './envoy.js'
 import { type Gatehouse, type GatehouseOptions, startGatehouse } from './gatehouse.js'
@@ -27,7 +28,10 @@ export interface StackOptions extends Partial<
   readonly own?: boolean
 }
 
-/** Returns a stack that serves the resources: one that other files of this worker have used, or one of its own. */
+/**
+ * Returns a stack that serves the resources: one that other files of this worker have used, or one of its own. Only files of
+ * one process can share one (vitest.config.ts: sharesStacks).
+ */
 export async function startStack(options: StackOptions): Promise<Stack> {
   return isOwn(options) ? startOwn(options) : ofThisWorker(options, startOwn)
 }
@@ -37,7 +41,8 @@ const START = ['envoy', 'unready', 'stdout', 'within'] as const
 
 const isOwn = ({ own, flags = [], environment = {}, ...options }: StackOptions): boolean =>
   own ??
-  (flags.length > 0 ||
+  (inject('sharesStacks') !== true ||
+    flags.length > 0 ||
     Object.keys(environment).length > 0 ||
     START.some((option) => options[option] !== undefined))
 
