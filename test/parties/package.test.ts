@@ -14,7 +14,7 @@ const ROOT = resolve(import.meta.dirname, '../..')
 
 let temporary: string
 let folder: string
-let started: ChildProcess | undefined
+const started: ChildProcess[] = []
 
 const npm = (cwd: string, ...args: readonly string[]): string =>
   execFileSync('npm', args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })
@@ -26,12 +26,14 @@ beforeAll(async () => {
   // Without the build before it: the global setup has built, and programs of other files start from dist meanwhile.
   npm(ROOT, 'pack', '--silent', '--ignore-scripts', '--pack-destination', temporary)
   const file = readdirSync(temporary).find((name) => name.endsWith('.tgz')) ?? ''
-  npm(folder, 'install', '--no-audit', '--no-fund', '--no-save', join(temporary, file))
+  // Where the folder above happens to have a package, npm would install there.
+  const here = ['--prefix', folder, '--no-audit', '--no-fund', '--no-save']
+  npm(folder, 'install', ...here, join(temporary, file))
 })
 
 afterAll(async () => {
-  const isOver = started === undefined || started.exitCode !== null || started.signalCode !== null
-  if (!isOver) process.kill(-(started?.pid ?? 0), 'SIGKILL')
+  for (const { exitCode, signalCode, pid } of started)
+    if (exitCode === null && signalCode === null && pid !== undefined) process.kill(-pid, 'SIGKILL')
   await rm(temporary, { recursive: true, force: true })
 })
 
@@ -47,7 +49,7 @@ function demo(env: Readonly<Record<string, string>>): {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...env },
   })
-  started = child
+  started.push(child)
   let output = ''
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding('utf8').on('data', (text: string) => (output += text))
