@@ -1,7 +1,7 @@
 // The chart's pods: Gatehouse with the chart's arguments, Envoy with its bootstrap, and a request through both.
 
 import type { ChildProcess } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { chmod, chown, copyFile, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { request } from 'node:https'
 import { tmpdir } from 'node:os'
@@ -14,6 +14,7 @@ import { freePort } from '../../testing/ports.js'
 import { type Backend, startBackend } from '../support/backend.js'
 import { selfSigned } from '../support/certificates.js'
 import { envoyPath } from '../support/envoy.js'
+import { descendantsOf } from '../support/processes.js'
 import { gateway, httpRoute } from '../support/resources.js'
 import { render } from './support/chart.js'
 import { endpointSlice, gatewayClass, policy, service } from './support/objects.js'
@@ -92,13 +93,29 @@ const isServed = () =>
     expect((await call('POST')).status).toBe(403)
   }, 60_000)
 
-/** Ports of every process in this network namespace, on any address. */
-const listeningPorts = (): readonly number[] =>
-  ['/proc/net/tcp', '/proc/net/tcp6'].flatMap((path) =>
-    [...readFileSync(path, 'utf8').matchAll(/^ *\d+: [0-9A-F]+:([0-9A-F]+) \S+ 0A /gm)].map(
-      ([, port = '']) => Number.parseInt(port, 16),
-    ),
-  )
+/** Ports of these processes and of those below them, on any address: other tests have theirs in this network too. */
+function listeningPorts(processes: readonly ChildProcess[]): readonly number[] {
+  const roots = processes.map(({ pid }) => pid ?? 0)
+  const ids = [...roots, ...roots.flatMap(descendantsOf)]
+  const sockets = new Set(ids.flatMap((id) => socketsOf(id)))
+  const listening = /^ *\d+: [0-9A-F]+:([0-9A-F]+) \S+ 0A \S+ \S+ \S+ +\d+ +\d+ (\d+) /gm
+  return ['/proc/net/tcp', '/proc/net/tcp6']
+    .flatMap((path) => [...readFileSync(path, 'utf8').matchAll(listening)])
+    .filter(([, , inode = '']) => sockets.has(`socket:[${inode}]`))
+    .map(([, port = '']) => Number.parseInt(port, 16))
+}
+
+function socketsOf(id: number): readonly string[] {
+  const folder = `/proc/${String(id)}/fd`
+  return readdirSync(folder).flatMap((name) => {
+    try {
+      return [readlinkSync(join(folder, name))]
+    } catch {
+      // Closed meanwhile.
+      return []
+    }
+  })
+}
 
 /** A folder in the place of /etc/envoy. mounts: what its files name. */
 async function configFolder(objects: readonly AnyObject[], mounts: pod.Mounts): Promise<string> {
@@ -172,11 +189,8 @@ describe('a pod of Envoy and Gatehouse', () => {
 
   test('opens no port but the listeners, probes and the status page, which asks for the token of its file', async () => {
     await start(objectsOf())
-    expect(
-      listeningPorts()
-        .filter((port) => port < 20_000)
-        .sort(),
-    ).toEqual([18_001, 18_002])
+    const ports = new Set(listeningPorts(running).filter((port) => port < 20_000))
+    expect([...ports].sort()).toEqual([18_001, 18_002])
     for (const [path, status] of [
       ['/readyz', 200],
       ['/metrics', 200],
