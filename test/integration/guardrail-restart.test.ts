@@ -18,6 +18,7 @@ import {
   chat,
   completion,
   guardedBoth,
+  type GuardedStack,
   sample,
   service,
   startGuardedStack,
@@ -96,6 +97,25 @@ async function works(): Promise<void> {
   llm.requests.length = 0
 }
 
+/** A `gatehouse run` of its own that has answered a guarded request. */
+async function ownRun(...flags: readonly string[]): Promise<GuardedStack> {
+  const stack = await startGuardedStack([], { own: true, flags })
+  closers.push(() => stack.close())
+  stack.reset()
+  await eventually(async () => expect((await stack.post('/both', chat('hi'))).status).toBe(200))
+  stack.reset()
+  return stack
+}
+
+/** Rejects with the answer if it comes before the webhook is asked. */
+const askedBefore = (asked: Promise<void>, answer: Promise<unknown>): Promise<void> =>
+  Promise.race([
+    asked,
+    answer.then((early) => {
+      throw new Error(`the webhook was not asked: ${JSON.stringify(early)}`)
+    }),
+  ])
+
 /** Makes the webhook wait in this phase; release lets it answer. */
 function hold(at: Backend, phase: (typeof PHASES)[number]) {
   let release = () => {}
@@ -164,12 +184,10 @@ describe.each(PHASES)('held in the %s phase', (phase) => {
   })
 
   test('of gatehouse run: SIGTERM lets it finish', async () => {
-    const stack = await startGuardedStack([], { own: true })
-    closers.push(() => stack.close())
-    stack.reset()
+    const stack = await ownRun()
     const { asked, release } = hold(stack.webhook, phase)
     const answer = stack.post('/both', chat('my secret'))
-    await asked
+    await askedBefore(asked, answer)
     const stopped = stack.stop()
     await eventually(async () => {
       expect(await send(stack.origin, '/').then(String, String)).toContain('ECONNREFUSED')
@@ -181,11 +199,7 @@ describe.each(PHASES)('held in the %s phase', (phase) => {
   })
 
   test('of gatehouse run, longer than the drain: an error, and nothing unseen', async () => {
-    const stack = await startGuardedStack([], {
-      flags: ['--drain-timeout', '1s'],
-    })
-    closers.push(() => stack.close())
-    stack.reset()
+    const stack = await ownRun('--drain-timeout', '1s')
     stack.llm.answer(answerJson(completion('a secret reply')))
     const { asked } = hold(stack.webhook, phase)
     const answer = stack.post('/both', chat('my secret')).then(

@@ -1,13 +1,12 @@
 // Stacks that the files of a worker use one after the other: to start Gatehouse is half of the work of most of them.
 
-import { once } from 'node:events'
 import { readdir, rm, writeFile } from 'node:fs/promises'
-import { connect } from 'node:net'
 import { join } from 'node:path'
 import { inject } from 'vitest'
 import type { StatusReport } from '../../src/admin/status-report.js'
 import { eventually } from '../../testing/eventually.js'
 import { freePort } from '../../testing/ports.js'
+import { accepts, isNamedIn } from './listening.js'
 import type { Stack, StackOptions } from './stack.js'
 
 /** Those that nobody uses now. */
@@ -40,7 +39,7 @@ async function serving(stack: Stack, { resources }: StackOptions): Promise<Stack
     const report = await stack.report()
     if (report.resources.length === 0) throw new Error('the resources are not read yet')
     haveSettled(report)
-    if (JSON.stringify(documents).includes(`"port":${String(port)}`)) await accepts(port)
+    if (isNamedIn(documents, port)) await accepts(port)
   })
   return lease
 }
@@ -86,15 +85,6 @@ function haveSettled({ envoys, remote }: StatusReport): void {
         throw new Error(`Envoy has not answered ${type} yet`)
   for (const { url, fetchedAt, error } of remote)
     if (fetchedAt === undefined && error === undefined) throw new Error(`${url} is being fetched`)
-}
-
-async function accepts(port: number): Promise<void> {
-  const socket = connect(port, '127.0.0.1')
-  try {
-    await once(socket, 'connect')
-  } finally {
-    socket.destroy()
-  }
 }
 
 /** Ends the stack with this worker, or at the latest when all tests have run (global-setup.ts). */

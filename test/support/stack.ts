@@ -4,6 +4,7 @@ import { inject } from 'vitest'
 import { freePort } from '../../testing/ports.js'
 import { envoyPath } from './envoy.js'
 import { type Gatehouse, type GatehouseOptions, startGatehouse } from './gatehouse.js'
+import { untilListening } from './listening.js'
 import { ofThisWorker } from './shared-stack.js'
 
 export interface Stack extends Gatehouse {
@@ -59,10 +60,11 @@ async function startOwn(options: StackOptions, attempts = 3): Promise<Stack> {
 async function tryStack({ resources, envoy, flags, ...more }: StackOptions): Promise<Stack> {
   const port = await freePort()
   const envoyAdminPort = await freePort()
+  const documents = resources(port)
   const gatehouse = await startGatehouse({
     ...more,
     command: 'run',
-    resources: resources(port),
+    resources: documents,
     flags: [
       '--envoy',
       envoy ?? envoyPath(),
@@ -73,6 +75,7 @@ async function tryStack({ resources, envoy, flags, ...more }: StackOptions): Pro
       ...(flags ?? []),
     ],
   })
+  if (more.unready !== true) await untilListening(documents, port)
   return {
     ...gatehouse,
     port,
