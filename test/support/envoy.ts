@@ -10,7 +10,7 @@ declare module 'vitest' {
     envoyPath: string
     /** Path of a Python interpreter that has the packages of python/requirements.txt. */
     python: string
-    /** Folder with a file for each process that files share (shared-stack.ts), by its id. */
+    /** Folder with a file for each process that files share (shared-processes.ts), by its id, which has the path of its folder. */
     sharedProcesses: string
     /** Whether the files of a worker share stacks; absent: no. */
     sharesStacks?: boolean

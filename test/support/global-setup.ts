@@ -2,20 +2,12 @@
 // made for them when they have run.
 
 import { execFileSync } from 'node:child_process'
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { TestProject } from 'vitest/node'
-import { eventually } from '../../testing/eventually.js'
 import { pythonEnvironment } from './python-environment.js'
+import { provideSharedProcesses } from './shared-processes.js'
 
 import './envoy.js'
 
@@ -29,29 +21,10 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     'python',
     pythonEnvironment('python', join(import.meta.dirname, 'python/requirements.txt')),
   )
-  const shared = join(folder, 'shared')
-  mkdirSync(shared)
-  project.provide('sharedProcesses', shared)
+  const endShared = provideSharedProcesses(project)
   return async () => {
-    await endAll(readdirSync(shared).map(Number))
+    await endShared()
     rmSync(folder, { recursive: true, force: true })
-  }
-}
-
-/** Ends the processes that are still there: a worker that was killed could not. */
-async function endAll(processes: readonly number[]): Promise<void> {
-  const isThere = (id: number): boolean => hasSignalled(id, 0)
-  const left = processes.filter((id) => hasSignalled(id, 'SIGTERM'))
-  await eventually(() => {
-    if (left.some(isThere)) throw new Error(`still there: ${left.filter(isThere).join(', ')}`)
-  })
-}
-
-function hasSignalled(id: number, signal: NodeJS.Signals | 0): boolean {
-  try {
-    return process.kill(id, signal)
-  } catch {
-    return false
   }
 }
 

@@ -1,12 +1,12 @@
 // Stacks that the files of a worker use one after the other: to start Gatehouse is half of the work of most of them.
 
-import { readdir, rm, writeFile } from 'node:fs/promises'
+import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { inject } from 'vitest'
 import type { StatusReport } from '../../src/admin/status-report.js'
 import { eventually } from '../../testing/eventually.js'
 import { freePort } from '../../testing/ports.js'
 import { accepts, isNamedIn } from './listening.js'
+import { endWithTheTests } from './shared-processes.js'
 import type { Stack, StackOptions } from './stack.js'
 
 /** Those that nobody uses now. */
@@ -26,7 +26,7 @@ export async function ofThisWorker(
   const old = free.pop()
   if (old !== undefined) return serving(old, options)
   const stack = await start(options)
-  await endWithTheTests(stack)
+  await unref(stack)
   return lent(stack, stack)
 }
 
@@ -87,11 +87,10 @@ function haveSettled({ envoys, remote }: StatusReport): void {
     if (fetchedAt === undefined && error === undefined) throw new Error(`${url} is being fetched`)
 }
 
-/** Ends the stack with this worker, or at the latest when all tests have run (global-setup.ts). */
-async function endWithTheTests({ child }: Stack): Promise<void> {
-  const { pid } = child
-  if (pid === undefined) throw new Error('it has not started')
-  await writeFile(join(inject('sharedProcesses'), String(pid)), '')
+/** Lets this worker end while the stack runs, and the stack with it. */
+async function unref({ child, folder }: Stack): Promise<void> {
+  if (child.pid === undefined) throw new Error('it has not started')
+  await endWithTheTests(child.pid, folder)
   child.unref()
   for (const stream of [child.stdout, child.stderr])
     (stream as { unref?: () => void } | null)?.unref?.()

@@ -1,13 +1,11 @@
 // The API server that the files of a worker use one after the other: to start one takes longer than most of them.
 
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { inject } from 'vitest'
 import {
   type ApiServer,
   type ApiServerOptions,
   startApiServer,
 } from '../../../testing/api-server.js'
+import { endWithTheTests } from '../../support/shared-processes.js'
 import { cleanSlate } from './clean-slate.js'
 
 interface Shared {
@@ -55,7 +53,6 @@ async function cleaned(): Promise<void> {
 /** It ends with this worker, or at the latest when all tests have run (global-setup.ts). */
 async function startShared(): Promise<Shared> {
   const api = await startApiServer()
-  for (const id of api.unref())
-    await writeFile(join(inject('sharedProcesses'), String(id)), api.folder)
+  for (const id of api.unref()) await endWithTheTests(id, api.folder)
   return { api, clean: await cleanSlate(api) }
 }
