@@ -46,6 +46,16 @@ export const namedIn = (args) =>
   })
 
 /**
+ * Returns a test for whether vitest will run a file of a folder of test/, given as its path.
+ * @param named parts of paths that the user names; empty: all files.
+ */
+export function runsOf(folder, named) {
+  const leftOut = filesLeftOut(folder, named)
+  const isNamed = (path) => named.length === 0 || named.some((part) => path.includes(part))
+  return (path) => isNamed(path) && !leftOut.includes(path)
+}
+
+/**
  * Returns the paths of which a change runs all, for GATEHOUSE_TEST_WHOLE. The change is what has been committed since
  * GATEHOUSE_CHANGED_SINCE (a commit; default: since a day, as the night has run everything on what is older), and what is
  * not committed yet.

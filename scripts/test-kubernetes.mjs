@@ -7,21 +7,17 @@ import { lastRelease } from './last-release.mjs'
 import { meshDefinitions } from './mesh-modules.mjs'
 import { runScript } from './runtime.mjs'
 import { setup } from './setup.mjs'
-import { filesLeftOut, namedIn } from './test-files.mjs'
+import { namedIn, runsOf } from './test-files.mjs'
 import { runVitest } from './vitest.mjs'
 
 const say = (text) => process.stderr.write(`kubernetes: ${text}\n`)
 
-const filters = namedIn(process.argv.slice(2))
-/** Whether vitest will run this file. */
-const wants = (path) =>
-  !filesLeftOut('kubernetes', filters).includes(path) &&
-  (filters.length === 0 || filters.some((text) => path.includes(text)))
+const isRun = runsOf('kubernetes', namedIn(process.argv.slice(2)))
 
 await runScript(async () => {
   await setup()
   const programs = { GATEHOUSE_TEST_HELM: findHelm(say), ...meshDefinitions() }
-  if (wants('test/kubernetes/upgrade.test.ts'))
+  if (isRun('test/kubernetes/upgrade.test.ts'))
     programs.GATEHOUSE_TEST_LAST_RELEASE = lastRelease(say)
   const args = ['run', '--project', 'kubernetes', ...process.argv.slice(2)]
   return runVitest(args, await cluster(programs))

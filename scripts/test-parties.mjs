@@ -16,7 +16,7 @@ import { runScript } from './runtime.mjs'
 import { setup } from './setup.mjs'
 import { root } from './stale.mjs'
 import { testEnvoy } from './test-envoy.mjs'
-import { filesLeftOut } from './test-files.mjs'
+import { runsOf } from './test-files.mjs'
 import { runVitest } from './vitest.mjs'
 
 const KEYCLOAK = '26.7.3'
@@ -29,16 +29,10 @@ const args = process.argv.slice(2)
 const firstFlag = args.findIndex((arg) => arg.startsWith('-'))
 const filters = firstFlag === -1 ? args : args.slice(0, firstFlag)
 const flags = args.slice(filters.length)
-const leftOut = filesLeftOut('parties', filters)
+const pathOf = (suite) => `test/parties/${suite}.test.ts`
+const isRun = runsOf('parties', filters)
 /** Whether vitest will run one of these files of test/parties. */
-const wants = (...suites) =>
-  suites
-    .map((suite) => `test/parties/${suite}.test.ts`)
-    .some(
-      (path) =>
-        !leftOut.includes(path) &&
-        (filters.length === 0 || filters.some((text) => path.includes(text))),
-    )
+const wants = (...suites) => suites.map(pathOf).some(isRun)
 
 /** Installs from npm's registry, as users do: it has the network of this machine, and no port of its own choice. */
 const ONLINE = 'package'
@@ -77,7 +71,7 @@ await runScript(async () => {
     .filter((suite) => wants(suite))
   const run = async (suites, options) => {
     if (suites.length === 0) return 0
-    const paths = suites.map((suite) => `test/parties/${suite}.test.ts`)
+    const paths = suites.map(pathOf)
     const args = ['run', '--project', 'parties', '--reporter=verbose', ...paths, ...flags]
     return runVitest(args, options)
   }
