@@ -7,6 +7,15 @@ const RESTRICTED_SYNTAX = [
     selector: 'ExportAllDeclaration',
     message: 'no barrels: import from the file that defines it',
   },
+  {
+    selector: 'SpreadElement > :matches(ObjectExpression, ArrayExpression).argument',
+    message: 'write its members out',
+  },
+  {
+    selector:
+      ':matches(PropertyDefinition, MethodDefinition[kind!="constructor"])[accessibility="private"]',
+    message: '#private; a parameter of a constructor may be private',
+  },
   { selector: 'TSEnumDeclaration', message: 'a union of string literals instead' },
   {
     selector:

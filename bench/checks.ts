@@ -62,7 +62,8 @@ export async function measureChecks(
     say(`${LIVE}: each twice, as a token is remembered once it is used again`)
     let left = 2 * LIVE_TOKENS
     await load({
-      ...{ port: targets['Gatehouse with many tokens'].port, connections: MANY },
+      port: targets['Gatehouse with many tokens'].port,
+      connections: MANY,
       milliseconds: 120_000,
       nextRequest: () => (left-- > 0 ? withLiveTokens()() : undefined),
     })

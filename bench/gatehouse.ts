@@ -13,6 +13,22 @@ export interface Gatehouse extends Party {
   readonly startupMs: number
 }
 
+/** Returns the arguments of `gatehouse run` for these resources, with the Envoy that is installed. admin: an address. */
+export async function runArguments(resources: string, admin: string): Promise<readonly string[]> {
+  return [
+    ...PROGRAM,
+    'run',
+    '--resources',
+    resources,
+    '--admin',
+    admin,
+    '--listen-address',
+    '127.0.0.1',
+    '--envoy',
+    await findEnvoy({ environment: process.env }),
+  ]
+}
+
 /** Starts `gatehouse serve` with these objects on a Unix socket, beside which their file is written. */
 export async function startGatehouse(
   socket: string,
@@ -44,8 +60,18 @@ export async function serveFiles(
   const party = run(
     process.execPath,
     [
-      ...[...nodeFlags, ...PROGRAM, 'serve', '--resources', resources],
-      ...['--grpc', grpc, '--admin', admin, '--listen-address', '127.0.0.1', ...flags],
+      ...nodeFlags,
+      ...PROGRAM,
+      'serve',
+      '--resources',
+      resources,
+      '--grpc',
+      grpc,
+      '--admin',
+      admin,
+      '--listen-address',
+      '127.0.0.1',
+      ...flags,
     ],
     'pipe',
   )
@@ -64,7 +90,13 @@ export async function startEnvoy(
   await writeFile(file, JSON.stringify(config))
   const path = await findEnvoy({ environment: process.env })
   const party = run(path, [
-    ...['-c', file, '--concurrency', '1', '--disable-hot-restart', '-l', 'error'],
+    '-c',
+    file,
+    '--concurrency',
+    '1',
+    '--disable-hot-restart',
+    '-l',
+    'error',
   ])
   await until(`http://127.0.0.1:${String(admin)}/ready`)
   return party

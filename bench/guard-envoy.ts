@@ -64,8 +64,10 @@ export function guardEnvoy({
     static_resources: {
       listeners: GUARD_VARIANTS.map((variant) => listener(ports[variant], filters[variant], route)),
       clusters: [
-        ...[grpcCluster('noop', noop), grpcCluster('go', go)],
-        ...[grpcCluster('gatehouse', gatehouse), llm],
+        grpcCluster('noop', noop),
+        grpcCluster('go', go),
+        grpcCluster('gatehouse', gatehouse),
+        llm,
       ],
     },
   }
@@ -82,9 +84,12 @@ const extProc = (clusterName: string, key: string): JsonObject => ({
     },
     status_on_error: { code: 'ServiceUnavailable' },
     processing_mode: {
-      ...{ request_header_mode: 'SEND', response_header_mode: 'SEND' },
-      ...{ request_body_mode: 'FULL_DUPLEX_STREAMED', response_body_mode: 'FULL_DUPLEX_STREAMED' },
-      ...{ request_trailer_mode: 'SEND', response_trailer_mode: 'SEND' },
+      request_header_mode: 'SEND',
+      response_header_mode: 'SEND',
+      request_body_mode: 'FULL_DUPLEX_STREAMED',
+      response_body_mode: 'FULL_DUPLEX_STREAMED',
+      request_trailer_mode: 'SEND',
+      response_trailer_mode: 'SEND',
     },
     message_timeout: '12s',
     allow_content_length_header: true,

@@ -40,7 +40,9 @@ export async function startGuardParties(): Promise<GuardParties> {
   const config = guardEnvoy({ admin, ports, ...sockets, llmPort: servers.llm })
   const envoy = await startEnvoy(folder, admin, config)
   const target = (variant: GuardVariant, serverPid?: number): Target => ({
-    ...{ port: ports[variant], envoyPid: envoy.pid, serverPid },
+    port: ports[variant],
+    envoyPid: envoy.pid,
+    serverPid,
   })
   return {
     targets: {

@@ -16,7 +16,11 @@ export type Answers = Readonly<Record<string, number>>
 
 function open({ port }: Load, path: string, length: number): ClientRequest {
   const opened = request({
-    ...{ host: '127.0.0.1', port, method: 'POST', path, agent: new Agent() },
+    host: '127.0.0.1',
+    port,
+    method: 'POST',
+    path,
+    agent: new Agent(),
     headers: { 'content-type': 'application/json', 'content-length': String(length) },
   })
   opened.on('error', () => {})

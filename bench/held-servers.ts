@@ -16,7 +16,10 @@ export interface HeldServers {
 const SLOW_MS = 1_000
 
 const COMPLETION = JSON.stringify({
-  ...{ id: 'chatcmpl-1', object: 'chat.completion', created: 1, model: 'bench' },
+  id: 'chatcmpl-1',
+  object: 'chat.completion',
+  created: 1,
+  model: 'bench',
   choices: [
     { index: 0, message: { role: 'assistant', content: 'Fine words.' }, finish_reason: 'stop' },
   ],

@@ -4,8 +4,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { findEnvoy } from '../src/envoy/find-envoy.js'
-import { PROGRAM } from '../testing/program.js'
+import { runArguments } from './gatehouse.js'
 import { slowPrompts, unfinishedBodies } from './held-loads.js'
 import { type HeldRow, reportHeld } from './held-report.js'
 import { startHeldServers } from './held-servers.js'
@@ -38,11 +37,7 @@ const items = [
 await writeFile(resources, JSON.stringify({ kind: 'List', apiVersion: 'v1', items }))
 const gatehouse = run(
   process.execPath,
-  [
-    ...[...PROGRAM, 'run', '--resources', resources],
-    ...['--admin', `127.0.0.1:${String(admin)}`, '--listen-address', '127.0.0.1'],
-    ...['--envoy', await findEnvoy({ environment: process.env })],
-  ],
+  await runArguments(resources, `127.0.0.1:${String(admin)}`),
   'pipe',
 )
 gatehouse.child.stdout?.resume()
@@ -70,7 +65,11 @@ async function watched(
   clearInterval(clock)
   await sleep(AFTER_MS)
   return {
-    ...{ name, answers, idle, most: most.memory, held: most.held / 1024 ** 2 },
+    name,
+    answers,
+    idle,
+    most: most.memory,
+    held: most.held / 1024 ** 2,
     left: (await metric('gatehouse_held_bytes')) / 1024 ** 2,
     after: residentMemory(gatehouse.pid),
   }

@@ -36,7 +36,8 @@ async function serve(count: number): Promise<Served> {
     const kubeconfig = await api.kubeconfig()
     const began = performance.now()
     const replica = await startReplica({
-      ...{ kubeconfig, patienceMs: PATIENCE_MS },
+      kubeconfig,
+      patienceMs: PATIENCE_MS,
       // In a cluster, backends may not lead to loopback unless that is allowed.
       flags: ['--allow-address', `127.0.0.1:${String(backend.port)}`],
     })

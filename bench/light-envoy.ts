@@ -47,7 +47,8 @@ export function startLightEnvoy(client: Client, id: string, onTaken: () => void)
       toBinary(
         DeltaDiscoveryRequestSchema,
         create(DeltaDiscoveryRequestSchema, {
-          ...{ node, typeUrl },
+          node,
+          typeUrl,
           resourceNamesSubscribe: [...names],
         }),
       ),

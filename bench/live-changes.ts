@@ -107,8 +107,11 @@ async function changeInTurns(all: readonly Served[]): Promise<readonly LiveRow[]
       return { object, onWire: false, index, path, status: 403 }
     })
     return watched.map(({ count, ready, pid, times }) => ({
-      ...{ count, ready, memory: residentMemory(pid) },
-      ...{ route: costOf(times.route), policy: costOf(times.policy) },
+      count,
+      ready,
+      memory: residentMemory(pid),
+      route: costOf(times.route),
+      policy: costOf(times.policy),
     }))
   } finally {
     for (const { envoy } of watched) await envoy.stop()
@@ -168,8 +171,11 @@ async function measureAll(
 function costOf(measured: readonly Times[]): Cost {
   const middle = (part: keyof Times): number => median(measured.map((one) => one[part]))
   return {
-    ...{ published: middle('published'), wire: middle('wire'), accepted: middle('accepted') },
-    ...{ bytes: middle('bytes'), cpu: middle('cpu') },
+    published: middle('published'),
+    wire: middle('wire'),
+    accepted: middle('accepted'),
+    bytes: middle('bytes'),
+    cpu: middle('cpu'),
     meanCpu: measured.reduce((sum, { cpu }) => sum + cpu, 0) / measured.length,
   }
 }

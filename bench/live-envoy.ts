@@ -30,8 +30,10 @@ export async function startLiveEnvoy(grpc: string): Promise<LiveEnvoy> {
   const relay = await startAdsRelay(grpc)
   const envoyAdmin = { type: 'tcp', host: '127.0.0.1', port: await freePort() } as const
   const bootstrap = buildBootstrap({
-    ...{ nodeCluster: '*', nodeId: 'envoy', connection: { address } },
-    ...{ envoyAdmin, delta: true },
+    nodeCluster: '*',
+    nodeId: 'envoy',
+    connection: { address },
+    envoyAdmin,
   })
   const relayed = { address: { type: 'tcp', host: '127.0.0.1', port: relay.port } } as const
   const staticResources = create(Bootstrap_StaticResourcesSchema, {

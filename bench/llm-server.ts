@@ -30,11 +30,16 @@ interface Asked {
 const REPLY = 'A sentence of some fifty characters, as models write. '.repeat(32)
 
 const completion = JSON.stringify({
-  ...{ id: 'chatcmpl-1', object: 'chat.completion', created: 1, model: 'bench' },
+  id: 'chatcmpl-1',
+  object: 'chat.completion',
+  created: 1,
+  model: 'bench',
   choices: [
     {
-      ...{ index: 0, message: { role: 'assistant', content: REPLY } },
-      ...{ finish_reason: 'stop', logprobs: null },
+      index: 0,
+      message: { role: 'assistant', content: REPLY },
+      finish_reason: 'stop',
+      logprobs: null,
     },
   ],
   usage: { prompt_tokens: 400, completion_tokens: 400, total_tokens: 800 },
@@ -42,7 +47,10 @@ const completion = JSON.stringify({
 
 const chunk = (delta: object, finish: string | null = null): string =>
   `data: ${JSON.stringify({
-    ...{ id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: 'bench' },
+    id: 'chatcmpl-1',
+    object: 'chat.completion.chunk',
+    created: 1,
+    model: 'bench',
     choices: [{ index: 0, delta, finish_reason: finish }],
   })}\n\n`
 

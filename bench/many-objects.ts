@@ -8,7 +8,9 @@ const JWKS = JSON.stringify({
   keys: [
     {
       ...generateKeyPairSync('rsa', { modulusLength: 2048 }).publicKey.export({ format: 'jwk' }),
-      ...{ kid: 'k1', alg: 'RS256', use: 'sig' },
+      kid: 'k1',
+      alg: 'RS256',
+      use: 'sig',
     },
   ],
 })

@@ -78,7 +78,10 @@ const run = (
   milliseconds: number,
 ): Promise<LoadResult> =>
   load({
-    ...{ port, connections, milliseconds, nextRequest: requests(name) },
+    port,
+    connections,
+    milliseconds,
+    nextRequest: requests(name),
     before: connections === 1 ? before : undefined,
   })
 

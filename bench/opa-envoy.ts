@@ -43,10 +43,19 @@ export async function startOpaEnvoy(
   await writeFile(data, JSON.stringify({ rule }))
   const api = `127.0.0.1:${String(await freePort())}`
   const party = run(goPrograms.opaEnvoy, [
-    ...['run', '--server', '--skip-version-check', '--addr', api, '--log-level', 'error'],
-    ...['--set', `plugins.envoy_ext_authz_grpc.addr=unix://${socket}`],
-    ...['--set', 'plugins.envoy_ext_authz_grpc.path=bench/allow'],
-    ...[policy, data],
+    'run',
+    '--server',
+    '--skip-version-check',
+    '--addr',
+    api,
+    '--log-level',
+    'error',
+    '--set',
+    `plugins.envoy_ext_authz_grpc.addr=unix://${socket}`,
+    '--set',
+    'plugins.envoy_ext_authz_grpc.path=bench/allow',
+    policy,
+    data,
   ])
   await until(`http://${api}/health?plugins`)
   return party

@@ -40,18 +40,24 @@ export async function startParties(keys: Keys): Promise<Parties> {
   const gatehouse = await startGatehouse(sockets.Gatehouse, resources(keys))
   const collector = await startAnsweringServer()
   const exporting = await startGatehouse(sockets['Gatehouse with OTLP'], resources(keys), [
-    ...['--otlp', `http://127.0.0.1:${String(collector.port)}`],
+    '--otlp',
+    `http://127.0.0.1:${String(collector.port)}`,
   ])
   const many = await startGatehouse(sockets['Gatehouse with many tokens'], resources(keys))
   const ports = await freePorts(VARIANTS)
   const admin = await freePort()
   const config = envoyConfig({
-    ...{ admin, ports, sockets },
-    ...{ ...rule, route: 'default/mcp/0' },
+    admin,
+    ports,
+    sockets,
+    ...rule,
+    route: 'default/mcp/0',
   })
   const envoy = await startEnvoy(folder, admin, config)
   const target = (variant: Variant, server?: Party): Target => ({
-    ...{ port: ports[variant], envoyPid: envoy.pid, serverPid: server?.pid },
+    port: ports[variant],
+    envoyPid: envoy.pid,
+    serverPid: server?.pid,
   })
   return {
     targets: {

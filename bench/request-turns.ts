@@ -8,8 +8,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SignJWT } from 'jose'
-import { findEnvoy } from '../src/envoy/find-envoy.js'
-import { PROGRAM } from '../testing/program.js'
+import { runArguments } from './gatehouse.js'
 import { backend, gatewayAt, OURS, policy, route } from './objects.js'
 import { freePorts, type Party, run, stop, until } from './processes.js'
 import { ISSUER, newKeys } from './tokens.js'
@@ -89,15 +88,8 @@ export async function measureRequests(probe: string, note: Note): Promise<void> 
   const resources = join(folder, 'resources.json')
   const items = objectsOf({ port, llm, webhook, jwks: JSON.stringify(keys.jwks) })
   await writeFile(resources, JSON.stringify({ kind: 'List', apiVersion: 'v1', items }))
-  const gatehouse = run(
-    process.execPath,
-    [
-      ...['--import', probe, ...PROGRAM, 'run', '--resources', resources],
-      ...['--admin', `127.0.0.1:${String(admin)}`, '--listen-address', '127.0.0.1'],
-      ...['--envoy', await findEnvoy({ environment: process.env })],
-    ],
-    'pipe',
-  )
+  const program = await runArguments(resources, `127.0.0.1:${String(admin)}`)
+  const gatehouse = run(process.execPath, ['--import', probe, ...program], 'pipe')
   gatehouse.child.stderr?.resume()
   try {
     await until(`http://127.0.0.1:${String(admin)}/readyz`, 60_000)
@@ -137,7 +129,8 @@ function objectsOf({ port, llm = 0, webhook = 0, jwks }: Ports): readonly object
   return [
     gatewayAt(port),
     backend('webhook', webhook),
-    ...[route('llm'), backend('llm', llm)],
+    route('llm'),
+    backend('llm', llm),
     policy('llm', { backend: { ai: { promptGuard: { request: [hook], response: [hook] } } } }),
     ...ruled('cheap', '"group-1" in jwt.groups'),
     ...ruled('costly', LOOPS),
@@ -146,7 +139,11 @@ function objectsOf({ port, llm = 0, webhook = 0, jwks }: Ports): readonly object
 
 async function send(port: number, { path, headers = {}, body = '' }: Sent): Promise<void> {
   const sent = request({
-    ...{ host: '127.0.0.1', port, path, method: body === '' ? 'GET' : 'POST', agent: false },
+    host: '127.0.0.1',
+    port,
+    path,
+    method: body === '' ? 'GET' : 'POST',
+    agent: false,
     headers: { 'content-type': 'application/json', ...headers },
   })
   // Envoy may refuse a request before it has read all of it.
@@ -164,7 +161,10 @@ const startLlm = (): Promise<Server> =>
   startServer((asked) => {
     const content = asked.includes('"long"') ? 'word '.repeat((9 * MIB) / 5) : 'Fine words.'
     return JSON.stringify({
-      ...{ id: 'chatcmpl-1', object: 'chat.completion', created: 1, model: 'm' },
+      id: 'chatcmpl-1',
+      object: 'chat.completion',
+      created: 1,
+      model: 'm',
       choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],
     })
   })

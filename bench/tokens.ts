@@ -22,8 +22,12 @@ export async function newKeys(alg = 'RS256'): Promise<Keys> {
 export function newTokens({ alg, privateKey }: Keys, count: number): Promise<string[]> {
   const sign = (_: unknown, index: number): Promise<string> =>
     new SignJWT({
-      ...{ sub: 'alice', groups: ['mcp-users', 'staff'], scope: 'openid profile email' },
-      ...{ email: 'alice@example.org', azp: AUDIENCE, jti: String(index) },
+      sub: 'alice',
+      groups: ['mcp-users', 'staff'],
+      scope: 'openid profile email',
+      email: 'alice@example.org',
+      azp: AUDIENCE,
+      jti: String(index),
     })
       .setProtectedHeader({ alg, kid: 'k1', typ: 'at+jwt' })
       .setIssuer(ISSUER)

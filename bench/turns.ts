@@ -139,7 +139,9 @@ function untilAllHave(envoys: readonly LightEnvoy[], hosts: number): Promise<voi
 
 function tableOf(stretches: readonly Stretch[]): string {
   const rows = stretches.map(({ what, longest, collected }) => [
-    ...[what, `${longest.toFixed(1)} ms`, `${collected.toFixed(1)} ms`],
+    what,
+    `${longest.toFixed(1)} ms`,
+    `${collected.toFixed(1)} ms`,
   ])
   return table(['while', 'longest stretch', 'of it collections'], rows)
 }

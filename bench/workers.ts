@@ -5,10 +5,9 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { availableParallelism, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { findEnvoy } from '../src/envoy/find-envoy.js'
-import { PROGRAM } from '../testing/program.js'
 import { startAnsweringServer } from './answering-server.js'
 import { cpuTime } from './cpu-time.js'
+import { runArguments } from './gatehouse.js'
 import { load } from './load.js'
 import { median } from './median.js'
 import { backend, gatewayAt, gatewayClass, policy, route } from './objects.js'
@@ -76,14 +75,20 @@ async function startStack(
     jwtAuthentication: { providers: [{ issuer: ISSUER, audiences: [AUDIENCE], jwks }] },
   }
   const items = [
-    ...[gatewayClass, gatewayAt(port), route('mcp'), backend('mcp', backendPort)],
+    gatewayClass,
+    gatewayAt(port),
+    route('mcp'),
+    backend('mcp', backendPort),
     policy('mcp', { traffic }),
   ]
   await writeFile(resources, JSON.stringify({ kind: 'List', apiVersion: 'v1', items }))
   const gatehouse = run(process.execPath, [
-    ...[...PROGRAM, 'run', '--resources', resources, '--admin', admin],
-    ...['--listen-address', '127.0.0.1', '--workers', String(workers), '--log-level', 'error'],
-    ...['--envoy', await findEnvoy({ environment: process.env }), ...flags],
+    ...(await runArguments(resources, admin)),
+    '--workers',
+    String(workers),
+    '--log-level',
+    'error',
+    ...flags,
   ])
   await until(`http://${admin}/readyz`, 60_000)
   return { workers, port, gatehouse }
@@ -94,13 +99,16 @@ async function measureOnce(stack: Stack, token: string): Promise<Sample> {
   const pids = [...new Set([stack.gatehouse.pid, ...checkers(stack)])]
   const before = pids.map(cpuTime)
   const { requests, requestsPerSecond, p99 } = await load({
-    ...{ port: stack.port, connections: CONNECTIONS, milliseconds: MILLISECONDS },
+    port: stack.port,
+    connections: CONNECTIONS,
+    milliseconds: MILLISECONDS,
     nextRequest: () => request,
   })
   const used = pids.map((pid, index) => cpuTime(pid) - (before[index] ?? 0))
   const all = used.reduce((sum, one) => sum + one, 0)
   return {
-    ...{ requestsPerSecond, p99 },
+    requestsPerSecond,
+    p99,
     cpu: all / requests,
     busiest: Math.max(...used) / all,
   }

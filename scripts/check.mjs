@@ -1,9 +1,20 @@
-// npm run check: types, lint and format, beside each other. What a program prints is shown when it has ended.
+// npm run check: types, lint and format, beside each other, and the tests about files, comments and docs. What a program
+// prints is shown if it fails.
 
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { runScript } from './runtime.mjs'
 import { root } from './stale.mjs'
+
+/** Tests that read the repository and run nothing of it. */
+const HABITS = [
+  'architecture',
+  'source-files',
+  'doc-comments',
+  'docs',
+  'decisions',
+  'tests-page',
+].map((name) => `test/${name}.test.ts`)
 
 /** The longest first, as a machine may have fewer cores than there are programs. */
 const CHECKS = [
@@ -11,6 +22,7 @@ const CHECKS = [
   ['tsc', '--noEmit', '-p', 'tsconfig.json'],
   ['prettier', '--check', '.'],
   ['tsc', '--noEmit', '-p', 'src/status-client/tsconfig.json'],
+  ['vitest', 'run', '--project', 'unit', '--reporter=dot', ...HABITS],
 ]
 
 await runScript(async () => {
@@ -24,8 +36,9 @@ function codeOf(name, ...args) {
   const options = { cwd: root, maxBuffer: Infinity }
   return new Promise((resolve) => {
     const child = execFile(process.execPath, [program, ...args], options, (_, stdout, stderr) => {
-      const result = child.exitCode === 0 ? 'passed' : 'FAILED'
-      process.stdout.write(`${[name, ...args].join(' ')}: ${result}\n${stdout}${stderr}`)
+      const what = [name, ...args].join(' ')
+      const isPassed = child.exitCode === 0
+      process.stdout.write(isPassed ? `${what}: passed\n` : `${what}: FAILED\n${stdout}${stderr}`)
       resolve(child.exitCode)
     })
     child.stdin.end()

@@ -29,8 +29,13 @@ await runScript(async () => {
   if (has('--last')) return compare(branches(), has('--raise'))
   const others = process.argv.slice(2).filter((arg) => !OWN_FLAGS.includes(arg))
   const code = await runVitest([
-    ...['run', '--project=unit', '--project=long', '--project=isolated'],
-    ...['--coverage.enabled', '--coverage.provider=v8', `--coverage.reportsDirectory=${REPORTS}`],
+    'run',
+    '--project=unit',
+    '--project=long',
+    '--project=isolated',
+    '--coverage.enabled',
+    '--coverage.provider=v8',
+    `--coverage.reportsDirectory=${REPORTS}`,
     '--coverage.reportOnFailure',
     ...ROOMS.map((room) => `--coverage.include=src/${room}/**`),
     ...['json-summary', ...(has('--html') ? ['html'] : [])].map(

@@ -11,7 +11,10 @@ const module = join(root, 'test/gateway-api/suite')
 /** Returns the path of the suite, built if it is missing. */
 export const conformanceSuite = (say) =>
   goProgram({
-    ...{ name: 'gateway-api-suite', module, command: ['test', '-c'], takes: 'two minutes' },
+    name: 'gateway-api-suite',
+    module,
+    command: ['test', '-c'],
+    takes: 'two minutes',
     say,
   })
 

@@ -2,9 +2,24 @@
 
 /** Tokens, their signatures, keys and claims, and what is decided about a request. */
 const FILES = [
-  ...['authenticate', 'authorization-header', 'authorize-request', 'authz-table', 'check'],
-  ...['check-request', 'claims', 'decide', 'fresh-keys', 'jws', 'jws-signature', 'kept-verdicts'],
-  ...['origin-check', 'path-check', 'probe-refusal', 'provider', 'token-memory', 'within'],
+  'authenticate',
+  'authorization-header',
+  'authorize-request',
+  'authz-table',
+  'check',
+  'check-request',
+  'claims',
+  'decide',
+  'fresh-keys',
+  'jws',
+  'jws-signature',
+  'kept-verdicts',
+  'origin-check',
+  'path-check',
+  'probe-refusal',
+  'provider',
+  'token-memory',
+  'within',
 ].map((name) => `src/extauthz/${name}.ts`)
 const KEYS = ['edwards-key', 'key-set', 'rsa-key'].map((name) => `src/oauth/${name}.ts`)
 
@@ -20,8 +35,17 @@ export default {
   // Each sandbox is a copy of what is here.
   tempDirName: '.cache/stryker',
   ignorePatterns: [
-    ...['/.cache', '/dist', '/bench', '/deploy', '/docs', '/coverage', '/scripts/runtime'],
-    ...['/test/golden', '/test/parties', '/test/kubernetes', '/test/integration'],
+    '/.cache',
+    '/dist',
+    '/bench',
+    '/deploy',
+    '/docs',
+    '/coverage',
+    '/scripts/runtime',
+    '/test/golden',
+    '/test/parties',
+    '/test/kubernetes',
+    '/test/integration',
   ],
   incremental: true,
   incrementalFile: '.cache/mutation/incremental.json',

@@ -43,8 +43,10 @@ await runScript(async () => {
     throw new SetupError('test:cluster needs root on Linux: it starts a kubelet and containers')
   await setup()
   const programs = {
-    ...{ GATEHOUSE_TEST_KUBE: kube('kube', '.'), GATEHOUSE_TEST_COREDNS: dns() },
-    ...{ GATEHOUSE_TEST_ETCD: etcd(), GATEHOUSE_TEST_HELM: findHelm(say) },
+    GATEHOUSE_TEST_KUBE: kube('kube', '.'),
+    GATEHOUSE_TEST_COREDNS: dns(),
+    GATEHOUSE_TEST_ETCD: etcd(),
+    GATEHOUSE_TEST_HELM: findHelm(say),
     GATEHOUSE_TEST_CNI: networkPlugins(),
     GATEHOUSE_TEST_GATEWAY_API: suiteDefinitions(),
     GATEHOUSE_TEST_GATEWAY_API_SUITE: conformanceSuite(say),

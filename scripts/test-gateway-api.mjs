@@ -15,9 +15,14 @@ const say = (text) => process.stderr.write(`gateway-api: ${text}\n`)
 
 /** Shorter waits for what is not there. */
 const LESS = [
-  ...['GatewayMustHaveAddress', 'GatewayMustHaveCondition', 'GatewayListenersMustHaveConditions'],
-  ...['GatewayStatusMustHaveListeners', 'ListenerSetMustHaveCondition', 'RouteMustHaveParents'],
-  ...['ListenerSetListenersMustHaveConditions', 'HTTPRouteMustHaveCondition'],
+  'GatewayMustHaveAddress',
+  'GatewayMustHaveCondition',
+  'GatewayListenersMustHaveConditions',
+  'GatewayStatusMustHaveListeners',
+  'ListenerSetMustHaveCondition',
+  'RouteMustHaveParents',
+  'ListenerSetListenersMustHaveConditions',
+  'HTTPRouteMustHaveCondition',
 ]
   .map((name) => `${name}:45`)
   .join(';')

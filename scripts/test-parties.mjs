@@ -48,7 +48,11 @@ await runScript(async () => {
   }
   if (
     wants(
-      ...['conformance', 'dashboard', 'inspector', 'keycloak-clients', 'oidc-provider-clients'],
+      'conformance',
+      'dashboard',
+      'inspector',
+      'keycloak-clients',
+      'oidc-provider-clients',
       'status-page',
     )
   )

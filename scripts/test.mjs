@@ -14,16 +14,30 @@ import { runVitest } from './vitest.mjs'
 
 /** Suites that need programs of others, each with a script. */
 const OTHERS = [
-  ...['cluster', 'conformance', 'containers', 'gateway-api', 'kubernetes', 'mesh', 'parties'],
+  'cluster',
+  'conformance',
+  'containers',
+  'gateway-api',
+  'kubernetes',
+  'mesh',
+  'parties',
   'soak',
 ]
 /** Projects without an Envoy. */
 const UNIT = ['unit', 'isolated', 'long'].flatMap((name) => ['--project', name])
 /** Tests that write what they compare, if UPDATE_GOLDEN is set. */
 const GOLDENS = [
-  ...['--project', 'golden', '--project', 'unit', 'test/golden', 'test/settings-page.test.ts'],
-  ...['test/chart-values.test.ts', 'test/alert-rules.test.ts', 'test/reference.test.ts'],
-  ...['test/resources/crd/crd.test.ts', 'test/xds/bootstrap/chart-bootstrap.test.ts'],
+  '--project',
+  'golden',
+  '--project',
+  'unit',
+  'test/golden',
+  'test/settings-page.test.ts',
+  'test/chart-values.test.ts',
+  'test/alert-rules.test.ts',
+  'test/reference.test.ts',
+  'test/resources/crd/crd.test.ts',
+  'test/xds/bootstrap/chart-bootstrap.test.ts',
 ]
 
 await runScript(async () => {
