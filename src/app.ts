@@ -70,123 +70,126 @@ export async function startApp(settings: Settings, deps: AppDeps): Promise<App> 
 }
 
 class RunningApp implements App {
-  private readonly core: Core
-  private adminServers: AdminServers | undefined
-  private folder: PrivateFolder | undefined
-  private servers: Servers | undefined
-  private closed: ClosedServer | undefined
-  private envoy: EnvoyProcess | undefined
-  private draining = false
+  readonly #core: Core
+  #adminServers: AdminServers | undefined
+  #folder: PrivateFolder | undefined
+  #servers: Servers | undefined
+  #closed: ClosedServer | undefined
+  #envoy: EnvoyProcess | undefined
+  #draining = false
 
   constructor(
     private readonly settings: Settings,
     private readonly deps: AppDeps,
   ) {
     const { terminal, logger } = deps
-    const addresses = (): StartAddresses => this.addresses()
-    this.core = createCore(settings, {
-      ...{ ...deps, ownEnvoy: deps.keeper !== undefined },
-      onPublished: () => this.published(),
+    const addresses = (): StartAddresses => this.#addresses()
+    this.#core = createCore(settings, {
+      ...deps,
+      ownEnvoy: deps.keeper !== undefined,
+      onPublished: () => this.#published(),
+      connections: () => this.#servers?.connections() ?? 0,
       ...(terminal && { onFirst: createStartScreen({ terminal, settings, logger, addresses }) }),
     })
   }
 
   get admin(): string {
-    return this.adminServers?.address ?? ''
+    return this.#adminServers?.address ?? ''
   }
 
   get envoyAdmin(): ServerAddress | undefined {
-    return this.folder && envoyAdminOf(this.settings, this.folder.path)
+    return this.#folder && envoyAdminOf(this.settings, this.#folder.path)
   }
 
   get grpc(): string | undefined {
     const isBound = this.deps.keeper === undefined || this.settings.given.has('grpc')
-    return isBound ? this.servers?.addresses.at(0) : undefined
+    return isBound ? this.#servers?.addresses.at(0) : undefined
   }
 
-  private addresses(): StartAddresses {
+  #addresses(): StartAddresses {
     const { admin, envoyAdmin, grpc } = this
-    return { admin, envoyAdmin, grpc, status: this.adminServers?.status }
+    return { admin, envoyAdmin, grpc, status: this.#adminServers?.status }
   }
 
   async start(): Promise<void> {
     const { logger, keeper, provider, stop } = this.deps
-    const source = this.core.adminSource(() => this.obstacles())
-    this.adminServers = await startAdminServers(this.settings, source, logger)
+    const source = this.#core.adminSource(() => this.#obstacles())
+    this.#adminServers = await startAdminServers(this.settings, source, logger)
     if (keeper !== undefined) {
-      this.folder = await createPrivateFolder('run')
-      keeper.keepFolder(this.folder.path)
+      this.#folder = await createPrivateFolder('run')
+      keeper.keepFolder(this.#folder.path)
     }
     stop.throwIfAborted()
-    this.servers = await this.core.serve(this.listeners())
+    this.#servers = await this.#core.serve(this.#listeners())
     const { closed } = this.settings
-    if (closed !== undefined) this.closed = await startClosedServer(closed)
+    if (closed !== undefined) this.#closed = await startClosedServer(closed)
     stop.throwIfAborted()
-    const { status } = this.adminServers
+    const { status } = this.#adminServers
     logger.info({ admin: this.admin, status, grpc: this.grpc }, 'Gatehouse listens')
     // In parallel: Envoy takes as long to start as the resources take to be read.
     await Promise.all([
-      this.startEnvoy(),
-      provider.start((state) => this.core.pipeline.resourcesChanged(state)),
+      this.#startEnvoy(),
+      provider.start((state) => this.#core.pipeline.resourcesChanged(state)),
     ])
   }
 
-  private async startEnvoy(): Promise<void> {
+  async #startEnvoy(): Promise<void> {
     const { logger, keeper, stop } = this.deps
-    if (this.folder === undefined || keeper === undefined) return
-    this.envoy = await startOwnEnvoy(this.settings, {
-      folder: this.folder.path,
+    if (this.#folder === undefined || keeper === undefined) return
+    this.#envoy = await startOwnEnvoy(this.settings, {
+      folder: this.#folder.path,
       keeper,
       stop,
       logger,
       accepted: (nodeId) =>
-        this.core.unpublished().length === 0 && this.core.envoys.hasAccepted(nodeId),
+        this.#core.unpublished().length === 0 && this.#core.envoys.hasAccepted(nodeId),
       onHopeless: (error) => this.deps.onFatal(error),
     })
-    if (stop.aborted) this.envoy.kill()
+    if (stop.aborted) this.#envoy.kill()
   }
 
-  private listeners(): readonly GrpcListener[] {
+  #listeners(): readonly GrpcListener[] {
     const { grpc, given, grpcTlsCert, grpcTlsKey, grpcClientCa, workers } = this.settings
     const tls =
       grpcTlsCert === undefined || grpcTlsKey === undefined
         ? undefined
         : {
-            ...{ cert: grpcTlsCert, key: grpcTlsKey },
+            cert: grpcTlsCert,
+            key: grpcTlsKey,
             ...(grpcClientCa && { clientCa: grpcClientCa }),
             acceptsTokens: this.deps.tokens !== undefined,
           }
     const open = { address: grpc, ...(tls && { tls }) }
-    if (this.folder === undefined) return [open]
+    if (this.#folder === undefined) return [open]
     // The Envoy child connects over sockets; --grpc is for other Envoys and only bound if it is given.
-    const own = ownListeners(this.folder.path, workers)
+    const own = ownListeners(this.#folder.path, workers)
     return given.has('grpc') ? [open, ...own] : own
   }
 
-  private published(): void {
-    if (!this.draining) this.servers?.setServing(true)
+  #published(): void {
+    if (!this.#draining) this.#servers?.setServing(true)
   }
 
-  private obstacles(): readonly string[] {
-    if (this.draining) return ['draining']
+  #obstacles(): readonly string[] {
+    if (this.#draining) return ['draining']
     if (this.deps.keeper === undefined) return []
-    if (this.envoy === undefined) return ['Envoy is starting']
-    const obstacle = this.envoy.obstacle()
-    return obstacle === undefined ? [] : [obstacle, ...this.core.refusals()]
+    if (this.#envoy === undefined) return ['Envoy is starting']
+    const obstacle = this.#envoy.obstacle()
+    return obstacle === undefined ? [] : [obstacle, ...this.#core.refusals()]
   }
 
   async close(): Promise<void> {
     const { drainTimeout } = this.settings
     const deadline = Date.now() + drainTimeout
-    this.draining = true
+    this.#draining = true
     this.deps.logger.info({ drainTimeoutMs: drainTimeout }, 'draining')
-    this.servers?.setServing(false)
+    this.#servers?.setServing(false)
     await this.deps.provider.close()
-    if (this.envoy !== undefined) await this.envoy.drain(drainTimeout)
-    else if ((this.servers?.connections() ?? 0) > 0)
+    if (this.#envoy !== undefined) await this.#envoy.drain(drainTimeout)
+    else if ((this.#servers?.connections() ?? 0) > 0)
       await delay(Math.min(NOTICED_MS, drainTimeout / 2))
-    await this.envoy?.stop()
-    await this.servers?.drain(Math.max(0, deadline - Date.now()))
+    await this.#envoy?.stop()
+    await this.#servers?.drain(Math.max(0, deadline - Date.now()))
     await this.closeAll()
     this.deps.logger.info({}, 'closed')
   }
@@ -194,17 +197,17 @@ class RunningApp implements App {
   /** Closes everything without waiting for requests in progress. */
   async closeAll(): Promise<void> {
     await this.deps.provider.close()
-    await this.envoy?.stop()
-    await this.servers?.close()
-    await this.closed?.close()
-    await this.core.close()
-    await this.adminServers?.close()
-    await this.folder?.remove()
+    await this.#envoy?.stop()
+    await this.#servers?.close()
+    await this.#closed?.close()
+    await this.#core.close()
+    await this.#adminServers?.close()
+    await this.#folder?.remove()
   }
 
   kill(): void {
-    this.envoy?.kill()
-    this.folder?.removeNow()
+    this.#envoy?.kill()
+    this.#folder?.removeNow()
   }
 }
 

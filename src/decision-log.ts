@@ -1,7 +1,7 @@
-// The decision log: a JSON line for each refused or changed request and, if asked for, for allowed ones. As clients can
-// cause these lines without end, each key has one in ten seconds, with the number left out (docs/decision-log.md).
+// The decision log: a JSON line for each refused or changed request and, if asked for, for allowed ones
+// (docs/decision-log.md).
 
-import { createLogLimit } from './log-limit.js'
+import { createLogLimit, type LogLimit } from './log-limit.js'
 import { readTraceparent, TRACEPARENT } from './tracing.js'
 
 /** Writes a line of the decision log, to where the operator wants it. Must not wait. */
@@ -21,40 +21,54 @@ export interface DecisionLogOptions {
 /** Which requests have lines. */
 export interface DecisionChoice {
   readonly refusals: boolean
+  /** Whether similar refusals have lines of their own too; default false. */
+  readonly everyRefusal?: boolean
   /** N to log one of N allowed requests; 0: none. */
   readonly oneAllowedOf: number
+}
+
+/** A request that was refused or changed. */
+export interface RefusalLine {
+  /** The msg of its line. */
+  readonly message: string
+  /** The fields that lines which are summed up have in common; undefined: absent. */
+  readonly key: Readonly<Record<string, string | number | undefined>>
+  /** Returns the fields of who made the request; undefined: nothing is known. Absent: nothing is known. */
+  readonly caller?: () => CallerFields | undefined
+  /** Called only for a line that is written. */
+  readonly fields: () => object
 }
 
 /** Writes lines about requests. Never throws. */
 export interface DecisionLog {
   /** Names of claims that lines may show besides sub, iss and client_id. */
   readonly claims: readonly string[]
+  refused(line: RefusalLine): void
   /** fields: called only for a line that is written. */
-  refused(key: DecisionKey, message: string, fields: () => object): void
   allowed(message: string, fields: () => object): void
   /** Writes how many lines were left out that no other line has told of, as at the end of the process. */
   flush(): void
 }
-
-/** The fields that lines which are limited together have in common. */
-export type DecisionKey = Readonly<Record<string, string | number | undefined>>
 
 /** Message of the line about those left out when no line of their key followed. */
 export const LEFT_OUT = 'decisions left out'
 
 /** Creates a decision log. */
 export function createDecisionLog({ write, now, choice, claims }: DecisionLogOptions): DecisionLog {
-  const limit = createLogLimit(now)
+  const limit = createDecisionLimit(now, choice.everyRefusal === true)
   let untold = 0
   return {
     claims,
-    refused(key, message, fields) {
+    refused({ message, key, caller, fields }) {
       if (!choice.refusals) return
       tried(() => {
-        const leftOut = limit.take([message, ...Object.values(key)].join(' '), (rest, isShared) =>
-          write(LEFT_OUT, { ...(!isShared && { of: message, ...present(key) }), leftOut: rest }),
+        const admitted = limit.admit({ of: message, ...key }, caller?.(), (leftOut, shared = {}) =>
+          write(LEFT_OUT, { ...present(shared), leftOut }),
         )
-        if (leftOut !== undefined) write(message, { ...fields(), leftOut })
+        if (admitted === undefined) return
+        const line = { ...fields(), leftOut: admitted.leftOut }
+        write(message, line)
+        admitted.spend?.(Buffer.byteLength(JSON.stringify(line)))
       })
     },
     allowed(message, fields) {
@@ -77,7 +91,7 @@ function tried(writeLine: () => void): void {
   }
 }
 
-const present = (key: DecisionKey): object =>
+const present = (key: object): object =>
   Object.fromEntries(Object.entries(key).filter(([, value]) => value !== undefined))
 
 /** The parts of a request that lines may show. */
@@ -97,7 +111,25 @@ const MIN_SECRET = 8
 const MAX_ALIKE = 8
 const HIDDEN = '[token]'
 
-/** Truncates a text and hides the credentials of this request in it. */
+/** Matches characters that a terminal or a log viewer would act on instead of showing them. */
+const UNSAFE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]/u
+
+/** Returns at most 256 characters, with escapes such as \u001b for control characters. Neither is cut in two. */
+export function shownText(text: string): string {
+  let shown = ''
+  for (const character of text.slice(0, MAX_TEXT)) {
+    const next = UNSAFE.test(character) ? escaped(character) : character
+    if (shown.length + next.length > MAX_TEXT) break
+    shown += next
+  }
+  return shown
+}
+
+/** Returns an escape such as \u001b. character: a single UTF-16 unit. */
+export const escaped = (character: string): string =>
+  `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+
+/** Truncates a text, escapes its control characters and hides the credentials of this request in it. */
 export type Hide = (text: string) => string
 
 /** The cost of a text is linear in its length: clients choose it, and the words. */
@@ -113,7 +145,7 @@ export function hider({ headers }: Pick<RequestFacts, 'headers'>): Hide {
       shown += end === undefined ? (text[at] ?? '') : HIDDEN
       at = end ?? at + 1
     }
-    return shown.slice(0, MAX_TEXT)
+    return shownText(shown)
   }
 }
 
@@ -168,7 +200,11 @@ function endOf(pattern: RegExp, text: string, at: number): number | undefined {
 
 /** Headers that requestFields() and hider() read. */
 export const LOGGED_FROM: readonly string[] = [
-  ...['x-request-id', TRACEPARENT, 'authorization', 'proxy-authorization', 'cookie'],
+  'x-request-id',
+  TRACEPARENT,
+  'authorization',
+  'proxy-authorization',
+  'cookie',
 ]
 
 /**
@@ -182,7 +218,9 @@ export function requestFields(facts: RequestFacts, hide: Hide, traceparent?: str
   return {
     ...(id !== undefined && { requestId: hide(id) }),
     ...traceFields(traceparent ?? oneOf(headers.get(TRACEPARENT))),
-    ...{ method: hide(method), host: hide(host), path: hide(path) },
+    method: hide(method),
+    host: hide(host),
+    path: hide(path),
   }
 }
 
@@ -195,14 +233,20 @@ export function traceFields(traceparent: string | undefined): object {
 const oneOf = (value: string | readonly string[] | undefined): string | undefined =>
   typeof value === 'string' ? value : undefined
 
+/** Who made a request, without credentials, and each text at most 256 characters long. */
+export type CallerFields = Readonly<Record<string, unknown>> & { readonly verified: boolean }
+
 const CALLER = ['sub', 'iss', 'client_id']
 
 /** Returns sub, iss and client_id and, of verified claims, those that were asked for as "claims". */
 export function callerFields(
   claims: Readonly<Record<string, unknown>>,
-  { asked, verified }: { readonly asked: readonly string[]; readonly verified: boolean },
+  {
+    asked = [],
+    verified,
+  }: { readonly asked?: readonly string[] | undefined; readonly verified: boolean },
   hide: Hide,
-): object {
+): CallerFields {
   const pick = (names: readonly string[]): object =>
     Object.fromEntries(
       names
@@ -228,3 +272,90 @@ export function loggable(value: unknown, hide: Hide): unknown {
 
 const flat = (value: unknown, hide: Hide): unknown =>
   typeof value === 'object' && value !== null ? hide(JSON.stringify(value)) : loggable(value, hide)
+
+// Limits the lines of the decision log about refused and changed requests, of which clients can cause any number: one per
+// key and caller in ten seconds and, with --decision-log all, more of them up to a number of bytes a second.
+
+/** Tells that lines were left out. key: what they have in common; undefined: nothing. */
+export type TellLeftOut = (leftOut: number, key: object | undefined) => void
+
+/** A line that may be written. */
+export interface Admitted {
+  /** Number of lines with the same key and caller that were left out since the last one. */
+  readonly leftOut: number
+  /** Counts the bytes of the line. Absent: they are not limited. */
+  readonly spend?: (bytes: number) => void
+}
+
+interface Caller {
+  readonly verified: boolean
+}
+
+/** Limits lines by key and caller. */
+export interface DecisionLimit {
+  /**
+   * undefined: the line must be left out, which is counted. key, caller: short values by which lines are told apart. No
+   * caller: nothing is known of it.
+   */
+  admit(key: object, caller: Caller | undefined, tell: TellLeftOut): Admitted | undefined
+  /** Tells of all that were left out. */
+  flush(): void
+}
+
+/** Keys of callers that are told apart in ten seconds, of each kind: anybody can make up claims that nobody verifies. */
+const MAX_VERIFIED = 256
+const MAX_CLAIMED = 64
+
+/** Bytes of lines a second, and at once after a pause. */
+const BYTES_PER_SECOND = 1024 * 1024
+
+/** now: milliseconds since the epoch. isAll: whether only the number of bytes limits the lines. */
+function createDecisionLimit(now: () => number, isAll: boolean): DecisionLimit {
+  const verified = createLogLimit(now, MAX_VERIFIED)
+  const claimed = createLogLimit(now, MAX_CLAIMED)
+  // For lines without a caller, and for those of too many callers.
+  const shared = createLogLimit(now)
+  const bytes = isAll ? createByteBudget(now) : undefined
+
+  const take = (limit: LogLimit, text: string, key: object, tell: TellLeftOut) =>
+    limit.take(text, {
+      rest: (leftOut, isShared) => tell(leftOut, isShared ? undefined : key),
+      isFree: bytes?.isLeft() === true,
+    })
+  const admit: DecisionLimit['admit'] = (key, caller, tell) => {
+    const own = { ...key, ...caller }
+    const text = JSON.stringify(own)
+    const callers = caller?.verified === true ? verified : claimed
+    const leftOut =
+      caller !== undefined && callers.hasRoom(text)
+        ? take(callers, text, own, tell)
+        : take(shared, JSON.stringify(key), key, tell)
+    return leftOut === undefined ? undefined : { leftOut, ...(bytes && { spend: bytes.spend }) }
+  }
+  const flush = (): void => {
+    for (const limit of [verified, claimed, shared]) limit.flush()
+  }
+  return { admit, flush }
+}
+
+interface ByteBudget {
+  readonly isLeft: () => boolean
+  /** May spend more than is left, which the next seconds pay. */
+  readonly spend: (bytes: number) => void
+}
+
+function createByteBudget(now: () => number): ByteBudget {
+  let left = BYTES_PER_SECOND
+  let at = now()
+  return {
+    isLeft() {
+      const time = now()
+      // A clock that was set back brings nothing.
+      const earned = (Math.max(0, time - at) / 1_000) * BYTES_PER_SECOND
+      at = time
+      left = Math.min(BYTES_PER_SECOND, left + earned)
+      return left > 0
+    },
+    spend: (bytes) => void (left -= bytes),
+  }
+}

@@ -11,16 +11,16 @@ export interface Ending {
 /** An Ending with the method that ends it. */
 export class OwnEnding implements Ending {
   aborted = false
-  private listeners: (() => void)[] | undefined
+  #listeners: (() => void)[] | undefined
 
   /**
    * Calls the listeners in the order in which they were added; a second call does nothing. Throws the first error of a
    * listener after all were called: others give back what they hold.
    */
   abort(): void {
-    const { listeners = [] } = this
+    const listeners = this.#listeners ?? []
     this.aborted = true
-    this.listeners = undefined
+    this.#listeners = undefined
     const errors: unknown[] = []
     for (const listener of listeners)
       try {
@@ -33,12 +33,12 @@ export class OwnEnding implements Ending {
 
   /** Adds a listener; one that is added after the end is never called. */
   addEventListener(_type: 'abort', listener: () => void): void {
-    if (!this.aborted) (this.listeners ??= []).push(listener)
+    if (!this.aborted) (this.#listeners ??= []).push(listener)
   }
 
   removeEventListener(_type: 'abort', listener: () => void): void {
-    const at = this.listeners?.indexOf(listener) ?? -1
-    if (at !== -1) this.listeners?.splice(at, 1)
+    const at = this.#listeners?.indexOf(listener) ?? -1
+    if (at !== -1) this.#listeners?.splice(at, 1)
   }
 }
 

@@ -8,13 +8,20 @@ const OTHERS = ''
 /** Tells how many were left out since the last line. isShared: they may have different keys. */
 export type TellRest = (leftOut: number, isShared: boolean) => void
 
+/** How a line is limited. */
+export interface TakeOptions {
+  /** Called after the line, if it may be written, for those left out that no later line tells of. */
+  readonly rest?: TellRest
+  /** Whether the line may be written although its key had one; default false. */
+  readonly isFree?: boolean
+}
+
 /** Limits log lines by key. */
 export interface LogLimit {
-  /**
-   * Returns undefined if no line may be written, else how many of this key were left out since its last one. rest: called
-   * after the line, if it may be written, for those left out that no later line tells of.
-   */
-  take(key: string, rest?: TellRest): number | undefined
+  /** Returns undefined if no line may be written, else how many of this key were left out since its last one. */
+  take(key: string, options?: TakeOptions): number | undefined
+  /** Whether the key has lines of its own, and need not share those of all that there is no room for. */
+  hasRoom(key: string): boolean
   /** Tells of all that were left out, as at the end of the process. */
   flush(): void
 }
@@ -25,8 +32,8 @@ interface Line {
   leftOut: number
 }
 
-/** Creates a limit that remembers a bounded number of keys. now: milliseconds since the epoch. */
-export function createLogLimit(now: () => number): LogLimit {
+/** now: milliseconds since the epoch. maxKeys: number of keys that are remembered. */
+export function createLogLimit(now: () => number, maxKeys = MAX_KEYS): LogLimit {
   // In the order of their last lines.
   const lines = new Map<string, Line>()
   let timer: NodeJS.Timeout | undefined
@@ -45,7 +52,7 @@ export function createLogLimit(now: () => number): LogLimit {
   }
   const makeRoom = (): boolean => {
     for (const [oldest, line] of lines) {
-      if (lines.size < MAX_KEYS) break
+      if (lines.size < maxKeys) break
       if (!isOver(line)) return false
       forget(oldest, line)
     }
@@ -65,10 +72,12 @@ export function createLogLimit(now: () => number): LogLimit {
     }
     startTimer()
   }
-  const take = (key: string, rest?: TellRest): number | undefined => {
+  const hasRoom = (key: string): boolean => lines.has(key) || makeRoom()
+  const take = (key: string, options: TakeOptions = {}): number | undefined => {
+    if (key !== OTHERS && !hasRoom(key)) return take(OTHERS, options)
+    const { rest, isFree = false } = options
     const line = lines.get(key)
-    if (line === undefined && key !== OTHERS && !makeRoom()) return take(OTHERS, rest)
-    if (line !== undefined && !isOver(line)) {
+    if (line !== undefined && !isFree && !isOver(line)) {
       line.leftOut += 1
       if (line.rest !== undefined && timer === undefined) startTimer()
       return undefined
@@ -82,5 +91,5 @@ export function createLogLimit(now: () => number): LogLimit {
     timer = undefined
     for (const [key, line] of lines) forget(key, line)
   }
-  return { take, flush }
+  return { take, hasRoom, flush }
 }

@@ -18,12 +18,18 @@ export interface Logger extends LogMethods {
   readonly plain?: LogMethods
 }
 
+/** Whether people want colours (https://no-color.org), and their terminal has them. */
+export const wantsColour = (environment: Readonly<Record<string, string | undefined>>): boolean =>
+  (environment['NO_COLOR'] ?? '') === '' && environment['TERM'] !== 'dumb'
+
 /** What a logger is created with. */
 export interface LoggerOptions {
   /** Level of pino, or "silent". */
   readonly level: string
   /** Whether to format lines for people (a terminal) instead of as JSON. */
   readonly pretty: boolean
+  /** Whether these lines have colours; default true. */
+  readonly hasColour?: boolean
   /** Fields of every line. */
   readonly fields?: object
   /** Writes a line, to stderr. */
@@ -56,7 +62,7 @@ const REDACTED = ['', '*', '*.*'].flatMap((prefix) =>
 
 /** Writes a line per call: JSON with time (ISO), level (word), msg and the fields; an error is under "err". */
 export function createLogger(options: LoggerOptions): Logger {
-  const format = prettyFactory({ colorize: true, translateTime: 'HH:MM:ss.l' })
+  const format = prettyFactory({ colorize: options.hasColour ?? true, translateTime: 'HH:MM:ss.l' })
   const write = (line: string): void => options.write(options.pretty ? format(line) : line)
   const base = {
     level: options.level,

@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises'
 import type { Writable } from 'node:stream'
 import type { CommandIo, ExitCode } from './commands/command-io.js'
 import { errorText } from './errors.js'
-import { createLogger, type Logger } from './logger.js'
+import { createLogger, type Logger, wantsColour } from './logger.js'
 import { ownFile } from './own-files.js'
 import { ownEnvironment, parseCommandLine, type Settings } from './settings.js'
 import type { CommandName } from './settings/commands.js'
@@ -44,6 +44,7 @@ async function main(): Promise<ExitCode> {
   const logger = createLogger({
     level: line.settings.logLevel,
     pretty: process.stderr.isTTY,
+    hasColour: wantsColour(line.settings.environment),
     write: (text) => process.stderr.write(text),
   })
   const stop = new AbortController()

@@ -39,12 +39,12 @@ export const unitsOf = (characters: number): number => 1 + Math.floor(characters
 
 /** Counts the units of one piece of work across all functions that take part in it. */
 export class Pace {
-  private units = 0
+  #units = 0
 
   /** Whether to yield before doing these units. */
   isDue(units = 1): boolean {
-    const isDue = this.units > 0 && this.units + units > SLICE_UNITS
-    this.units = (isDue ? 0 : this.units) + units
+    const isDue = this.#units > 0 && this.#units + units > SLICE_UNITS
+    this.#units = (isDue ? 0 : this.#units) + units
     return isDue
   }
 }
@@ -187,6 +187,12 @@ function oneSlice<T>(work: Work<T>, slice: Slice): IteratorResult<undefined, T> 
     if (step.done === true || slice.isOver()) return step
   }
 }
+
+/** Goes on with a value: at once, unless it is a promise, which most are not. */
+export const andThen = <T, U>(
+  value: T | Promise<T>,
+  next: (value: T) => U | Promise<U>,
+): U | Promise<U> => (value instanceof Promise ? value.then(next) : next(value))
 
 /** Calls a function for each element, with a yield after each. */
 export function* each<Element>(

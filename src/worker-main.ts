@@ -4,7 +4,7 @@
 import type { Socket } from 'node:net'
 import { startWorker, type Worker } from './app/worker.js'
 import { errorText } from './errors.js'
-import { createLogger, type Logger } from './logger.js'
+import { createLogger, type Logger, wantsColour } from './logger.js'
 import type { FromWorker, ToWorker, WorkerStart } from './workers/messages.js'
 
 type Message = Exclude<ToWorker, { readonly type: 'start' }>
@@ -34,6 +34,7 @@ async function start(options: WorkerStart): Promise<void> {
   const logger = createLogger({
     level: options.settings.logLevel,
     pretty: process.stderr.isTTY,
+    hasColour: wantsColour(options.settings.environment),
     fields: { worker: options.worker },
     write: (text) => process.stderr.write(text),
   })

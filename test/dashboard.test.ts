@@ -21,16 +21,28 @@ const gridPos = z.strictObject({
   y: z.int().min(0),
 })
 const row = z.strictObject({
-  ...{ id: z.int().min(1), type: z.literal('row'), title: z.string().min(1), gridPos },
-  ...{ collapsed: z.literal(false), panels: z.tuple([]) },
+  id: z.int().min(1),
+  type: z.literal('row'),
+  title: z.string().min(1),
+  gridPos,
+  collapsed: z.literal(false),
+  panels: z.tuple([]),
 })
 const target = z.strictObject({
-  ...{ refId: z.string().regex(/^[A-Z]$/), datasource, expr: z.string().min(1) },
-  ...{ legendFormat: z.string().min(1), editorMode: z.literal('code'), range: z.literal(true) },
+  refId: z.string().regex(/^[A-Z]$/),
+  datasource,
+  expr: z.string().min(1),
+  legendFormat: z.string().min(1),
+  editorMode: z.literal('code'),
+  range: z.literal(true),
 })
 const graph = z.strictObject({
-  ...{ id: z.int().min(1), type: z.enum(['timeseries', 'stat']), title: z.string().min(1) },
-  ...{ description: z.string().regex(/\.$/), datasource, gridPos },
+  id: z.int().min(1),
+  type: z.enum(['timeseries', 'stat']),
+  title: z.string().min(1),
+  description: z.string().regex(/\.$/),
+  datasource,
+  gridPos,
   fieldConfig: z.strictObject({
     defaults: z.looseObject({ unit: z.enum(['none', 'short', 'reqps', 's', 'bytes']) }),
     overrides: z.tuple([]),
@@ -39,7 +51,9 @@ const graph = z.strictObject({
   targets: z.array(target).min(1),
 })
 const dashboard = z.looseObject({
-  ...{ uid: z.literal('gatehouse'), title: z.literal('Gatehouse'), schemaVersion: z.int().min(36) },
+  uid: z.literal('gatehouse'),
+  title: z.literal('Gatehouse'),
+  schemaVersion: z.int().min(36),
   time: z.strictObject({ from: z.string(), to: z.string() }),
   templating: z.strictObject({
     list: z.tuple([
@@ -89,9 +103,17 @@ test.each(someRows(queries))('$title reads metrics and labels that exist: $expr'
 test('it shows what an operator asks for', () => {
   const all = queries.map(({ expr }) => expr).join('\n')
   for (const name of [
-    ...['checks_total', 'guardrail_verdicts_total', 'guardrail_webhook_duration_seconds'],
-    ...['llm_tokens_total', 'key_set_last_fetch_timestamp_seconds', 'envoys', 'held_bytes'],
-    ...['open_streams', 'policies', 'open_routes', 'xds_nacks_total'],
+    'checks_total',
+    'guardrail_verdicts_total',
+    'guardrail_webhook_duration_seconds',
+    'llm_tokens_total',
+    'key_set_last_fetch_timestamp_seconds',
+    'envoys',
+    'held_bytes',
+    'open_streams',
+    'policies',
+    'open_routes',
+    'xds_nacks_total',
   ])
     expect(all).toMatch(new RegExp(`\\bgatehouse_${name}(?:_bucket)?\\{`))
   expect(all).toContain('nodejs_eventloop_lag_p99_seconds{')

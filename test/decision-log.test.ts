@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { hider } from '../src/decision-log.js'
+import { hider, shownText } from '../src/decision-log.js'
 
 const hideWith = (cookie: string, authorization = ''): ((text: string) => string) =>
   hider({
@@ -51,6 +51,31 @@ test('other texts stay, up to 256 characters', () => {
   for (const text of ['', '/eyJ', '/eyJhbGci/x', '/eyJ.', 'eyJa./b', 'abcdefg'])
     expect(hide(text)).toBe(text)
   expect(hide('x'.repeat(LONG))).toBe('x'.repeat(256))
+})
+
+describe('control characters are escaped', () => {
+  test.each([
+    ['a\nb', 'a\\u000ab'],
+    ['\u001b[2J', '\\u001b[2J'],
+    ['\u007f\u0085\u2028\u2029', '\\u007f\\u0085\\u2028\\u2029'],
+    ['\u202etxt', '\\u202etxt'],
+    ['\ud800', '\\ud800'],
+    ['Zürich 日本 👩‍💻', 'Zürich 日本 👩‍💻'],
+    ['x'.repeat(300), 'x'.repeat(256)],
+    // Neither a character nor an escape is cut in two.
+    [`${'x'.repeat(255)}👩`, 'x'.repeat(255)],
+    [`${'x'.repeat(252)}\n`, 'x'.repeat(252)],
+  ])('%j is shown as %j', (text, shown) => expect(shownText(text)).toBe(shown))
+
+  test('whatever a text says, what is shown is short, whole and has no control characters', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 400 }), (text) => {
+        const shown = shownText(text)
+        expect(shown.length).toBeLessThanOrEqual(256)
+        expect(shown).not.toMatch(/[\p{Cc}\p{Cs}\u2028\u2029\u202a-\u202e]/u)
+      }),
+    )
+  })
 })
 
 describe('a text that is made to cost much costs little', () => {

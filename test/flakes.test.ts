@@ -22,13 +22,20 @@ const FILE = 'test/x.test.ts'
 /** Reports of runs, one a second. */
 const reportsOf = (runs: readonly Run[]): readonly unknown[] =>
   runs.map(({ code, hash = 'h', node = 'v24', envoy, tests }, index) => ({
-    ...{ code, node, envoy, startTime: index * 1000 },
+    code,
+    node,
+    envoy,
+    startTime: index * 1000,
     testResults: [
       {
-        ...{ name: FILE, hash, message: '' },
+        name: FILE,
+        hash,
+        message: '',
         status: Object.values(tests).includes('failed') ? 'failed' : 'passed',
         assertionResults: Object.entries(tests).map(([title, status]) => ({
-          ...{ ancestorTitles: ['', 'group'], title, status },
+          ancestorTitles: ['', 'group'],
+          title,
+          status,
           failureMessages: status === 'failed' ? [`it failed in ${index}\nstack`] : [],
         })),
       },

@@ -51,7 +51,7 @@ function counting(now: () => number) {
     taken: () => taken,
     take: (key: string): void => {
       taken += 1
-      const leftOut = limit.take(key, (rest) => (told += rest))
+      const leftOut = limit.take(key, { rest: (left) => (told += left) })
       if (leftOut !== undefined) told += 1 + leftOut
     },
   }

@@ -61,3 +61,18 @@ test('an error is logged with its message and stack', () => {
   expect(line.err.message).toBe('it broke')
   expect(line.err.stack).toContain('logger.test')
 })
+
+test.each([undefined, true, false])(
+  'a line for people has colours unless they are off: %s',
+  (hasColour) => {
+    const lines: string[] = []
+    const logger = createLogger({
+      level: 'info',
+      pretty: true,
+      write: (text) => lines.push(text),
+      ...(hasColour !== undefined && { hasColour }),
+    })
+    logger.warn({}, 'key set is not available')
+    expect(lines.join('').includes('\u001b[')).toBe(hasColour !== false)
+  },
+)

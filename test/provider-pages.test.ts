@@ -140,7 +140,8 @@ test.each(Object.entries(DISCOVERY))(
       { document: kind === 'Discovery' ? { ...discovery } : { keys: [] }, fetchedAt: 0 },
     ])
     const options = {
-      ...{ apiGroup: settings.apiGroup, clusterDomain: settings.clusterDomain },
+      apiGroup: settings.apiGroup,
+      clusterDomain: settings.clusterDomain,
       metadataIssuer: 'Provider',
       relayKeys: () => ({
         keys: [Buffer.alloc(32).toString('base64url')],

@@ -45,8 +45,6 @@ const SHARED_CACHES: Readonly<Record<string, string>> = {
   'cel/patterns.ts':
     'compiled patterns by their text, of which as many are kept as MAX_REMEMBERED says',
   'cel/rule.ts': 'compiled rules by their text, while one of them is in use',
-  'gatewayapi/backends/remote-notes.ts':
-    'what a key set holds, kept on it for the policies that name it',
   'gatewayapi/policies/inheritance.ts': 'which fields a policy sets, kept on its spec',
   'gatewayapi/policies/key-sets.ts':
     'an inline key set, kept on its part of the policy until that is translated',
@@ -56,6 +54,7 @@ const SHARED_CACHES: Readonly<Record<string, string>> = {
   'incremental/chunked-list.ts':
     'chunks, which must be the same objects for the translation, the hashes and the streams',
   'incremental/diff.ts': 'the last comparison of each long list, kept as long as the list',
+  'oauth/key-set.ts': 'the keys of a set, kept on it for the policies that name it and the tables',
   'resources/decode/resource-set.ts': 'keys of resources, kept on them',
 }
 
@@ -84,9 +83,9 @@ describe('errors', () => {
 })
 
 describe('tests', () => {
-  test('are files of at most 400 lines', () => {
+  test('are files of at most 500 lines', () => {
     const long = filesOf('test').filter(
-      (path) => readFileSync(path, 'utf8').split('\n').length > 401,
+      (path) => readFileSync(path, 'utf8').split('\n').length > 501,
     )
     expect(long).toEqual([])
   })

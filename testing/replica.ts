@@ -54,9 +54,16 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
   const folder = await mkdtemp(join(tmpdir(), 'gatehouse-replica-'))
   const tokenFile = join(folder, 'token')
   const addresses = [
-    ...['--grpc', grpc, '--admin', adminAddress],
-    ...['--listen-address', options.listenAddress ?? '127.0.0.1'],
-    ...['--status', statusAddress, '--admin-token-file', tokenFile],
+    '--grpc',
+    grpc,
+    '--admin',
+    adminAddress,
+    '--listen-address',
+    options.listenAddress ?? '127.0.0.1',
+    '--status',
+    statusAddress,
+    '--admin-token-file',
+    tokenFile,
   ]
   const build = programAt(options.main ?? MAIN)
   const own = [...build, 'serve', '--kubernetes', ...addresses, ...(options.flags ?? [])]

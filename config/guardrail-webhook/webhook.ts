@@ -7,6 +7,8 @@ import { createServer, type IncomingMessage } from 'node:http'
 interface Message {
   readonly role: string
   readonly content: string
+  /** The number of its message, if that has several texts. */
+  readonly message?: number
 }
 
 /** Each try at a match starts where an address can start: a long text without one costs no more than reading it. */
@@ -24,15 +26,29 @@ type Verdict =
 
 /** This is the part to change. */
 function judge(messages: readonly Message[]): Verdict {
-  if (messages.some(({ content }) => BLOCKED.test(content)))
+  const texts = [...messages.map(({ content }) => content), ...joined(messages)]
+  if (texts.some((text) => BLOCKED.test(text)))
     return { type: 'reject', status: 403, text: 'Blocked: there is a word that may not pass.' }
   const masked = messages.map(({ role, content }) => ({
     role,
     content: content.replace(EMAIL, MASK),
   }))
+  // Neither of two texts could be changed so that a part of an address tells nothing.
+  if (joined(masked.map((one, index) => ({ ...messages[index], ...one }))).some(isAddressed))
+    return { type: 'reject', status: 403, text: 'Blocked: an address is in two parts.' }
   const isChanged = masked.some(({ content }, index) => content !== messages[index]?.content)
   return isChanged ? { type: 'modify', messages: masked } : { type: 'allow' }
 }
+
+/** The texts of each message that has several, as a model reads them. */
+function joined(messages: readonly Message[]): readonly string[] {
+  const texts = new Map<number, string>()
+  for (const { message, content } of messages)
+    if (message !== undefined) texts.set(message, (texts.get(message) ?? '') + content)
+  return [...texts.values()]
+}
+
+const isAddressed = (text: string): boolean => text.replace(EMAIL, MASK) !== text
 
 /** "one,two" → what finds either, in any case; nothing at all for "". */
 function wholeWords(list: string): RegExp {

@@ -21,7 +21,6 @@ import { readPageQuery } from './page/page-query.js'
 import { STYLE } from './page/page-style.js'
 import { pageSections, type PageState } from './page/page-view.js'
 import { statusDocument } from './page/status-document.js'
-import { endIdleConnections, Readers, TOO_MANY_READERS } from './readers.js'
 import type { StatusReport } from './status-report.js'
 import type { TokenFile } from './token-file.js'
 
@@ -137,7 +136,8 @@ export async function startAdminServer(options: AdminOptions): Promise<AdminServ
     ...options,
     script,
     explain: createExplainPage({
-      ...{ explain: source.explain, logger },
+      explain: source.explain,
+      logger,
       where: async () => (await state()).explain,
     }),
     state,
@@ -225,8 +225,11 @@ const contentSecurityPolicy = (script: string): string =>
     "default-src 'none'",
     `style-src ${hashOf(STYLE)}`,
     `script-src ${hashOf(script)}`,
-    ...["connect-src 'self'", "form-action 'self'", 'img-src data:'],
-    ...["base-uri 'none'", "frame-ancestors 'none'"],
+    "connect-src 'self'",
+    "form-action 'self'",
+    'img-src data:',
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
   ].join('; ')
 
 async function send(
@@ -291,5 +294,42 @@ function close(server: Server): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve())
     server.closeAllConnections()
+  })
+}
+
+// Bounds who reads a page at once: a page of thousands of resources is megabytes, which wait for as long as nobody reads
+// them.
+
+/** Maximum number of private pages that are made or sent at once, except for live updates. */
+export const MAX_READERS = 16
+
+/** How long a connection may stay without a byte in either direction. */
+const READER_PATIENCE_MS = 30_000
+
+/** Answer to one more reader. */
+const TOO_MANY_READERS: PageAnswer = {
+  ...textAnswer(503, `${MAX_READERS} pages are already being read`),
+  headers: { 'retry-after': '1' },
+}
+
+/** Counts the readers of a server's pages. */
+class Readers {
+  #count = 0
+
+  /** Admits the reader of an answer until its connection has all of it or ends. False: there are too many. */
+  admit(response: ServerResponse): boolean {
+    if (this.#count >= MAX_READERS) return false
+    this.#count += 1
+    response.once('close', () => {
+      this.#count -= 1
+    })
+    return true
+  }
+}
+
+/** Ends connections whose other side neither reads nor writes. */
+function endIdleConnections(server: Server, patienceMs = READER_PATIENCE_MS): void {
+  server.setTimeout(patienceMs, (socket) => {
+    socket.destroy()
   })
 }

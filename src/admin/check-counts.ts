@@ -17,10 +17,10 @@ interface Count extends Labels {
 /** Counter of checks by route, decision, reason and mode. */
 export class CheckCounts {
   /** Counts by route since the last flush; few combinations of decision and reason each. */
-  private readonly counts = new Map<string, Count[]>()
+  readonly #counts = new Map<string, Count[]>()
 
   add(route: string, decision: string, reason: string, mode?: 'audit'): void {
-    const known = this.counts.get(route)
+    const known = this.#counts.get(route)
     if (known !== undefined)
       for (const one of known)
         if (one.reason === reason && one.decision === decision && one.mode === mode) {
@@ -28,13 +28,13 @@ export class CheckCounts {
           return
         }
     const first = { route, decision, reason, ...(mode !== undefined && { mode }), count: 1 }
-    if (known === undefined) this.counts.set(route, [first])
+    if (known === undefined) this.#counts.set(route, [first])
     else known.push(first)
   }
 
   /** Hands over the counts since the last call. Yields after each route. */
   *flush(take: (labels: Labels, count: number) => void): Work<void> {
-    for (const counts of this.counts.values()) {
+    for (const counts of this.#counts.values()) {
       for (const one of counts) {
         const { count, ...labels } = one
         if (count > 0) take(labels, count)
@@ -46,8 +46,8 @@ export class CheckCounts {
 
   /** Drops the counts of a route and returns their labels, which flush() may have handed over. */
   forget(route: string): readonly Labels[] {
-    const counts = this.counts.get(route) ?? []
-    this.counts.delete(route)
+    const counts = this.#counts.get(route) ?? []
+    this.#counts.delete(route)
     return counts.map(({ count: _, ...labels }) => labels)
   }
 }

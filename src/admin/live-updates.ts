@@ -159,9 +159,14 @@ interface Versioned {
 /** Everything but the resources and routes, whose objects are the same while they do not change. */
 const stampOf = ({ report, decisions }: PageState): string =>
   JSON.stringify([
-    ...[report.ready, report.reasons, report.revision, report.failure, report.envoys],
+    report.ready,
+    report.reasons,
+    report.revision,
+    report.failure,
+    report.envoys,
     report.remote.map(({ url, fetchedAt, error }) => [url, fetchedAt, error]),
-    ...[decisions?.length, decisions?.[0]?.id],
+    decisions?.length,
+    decisions?.[0]?.id,
   ])
 
 /** Waits until the visitor has taken the text, and gives up on one that does not. */

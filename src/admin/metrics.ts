@@ -1,17 +1,13 @@
 // Prometheus metrics of all parts, under the names that the public interface fixes.
 
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client'
-import { each, runInTurns } from '../turns.js'
-import { type BudgetCounts, type BudgetReached, createBudgetCounts } from './budget-counts.js'
+import { each, joinTexts, Pace, runInTurns, type Work } from '../turns.js'
 import { CheckCounts } from './check-counts.js'
 import { CallDurations, CheckDurations } from './check-durations.js'
-import { type MetricsJson, sumOf } from './merged-metrics.js'
+import { type MetricsJson, type PlainMetric, type PlainValue, sumOf } from './merged-metrics.js'
 import { MergedModels } from './merged-models.js'
-import { metricsText } from './metrics-text.js'
 import { createStateGauges, type StateSource } from './state-gauges.js'
-import { StreamCounts } from './stream-counts.js'
 import { type ReplyTokens, TokenCounts } from './token-counts.js'
-import { type CountedVerdict, VerdictCounts } from './verdict-counts.js'
 
 /** Counts checks. */
 export interface CheckCounters {
@@ -275,5 +271,189 @@ export function createMetrics(heldBytes = (): number => 0, heldBytesLimit = 0): 
     json: () => registry.getMetricsAsJSON(),
     merged: sum,
     contentType: registry.contentType,
+  }
+}
+
+// Counts open ext_proc streams in a plain map, which is read at every scrape.
+
+/** Gauge of open ext_proc streams by type. */
+class StreamCounts {
+  /** Numbers by type; a type stays, at 0, when its last stream has ended. */
+  readonly #open = new Map<string, number>()
+
+  constructor(registers: Registry[]) {
+    const open = this.#open
+    new Gauge({
+      name: 'gatehouse_open_streams',
+      help: 'Open ext_proc streams, one for each request in progress, by what they are for.',
+      labelNames: ['type'] as const,
+      registers,
+      collect() {
+        for (const [type, count] of open) this.set({ type }, count)
+      },
+    })
+  }
+
+  opened(type: string): void {
+    this.#open.set(type, (this.#open.get(type) ?? 0) + 1)
+  }
+
+  closed(type: string): void {
+    this.#open.set(type, (this.#open.get(type) ?? 0) - 1)
+  }
+}
+
+// Prints metrics in Prometheus' text format, in slices: with thousands of routes prom-client takes a tenth of a second.
+
+/** Returns the text of all metrics. */
+export function* metricsText(metrics: MetricsJson, pace = new Pace()): Work<string> {
+  const out: string[] = []
+  for (const { name, help, type, values } of metrics as readonly PlainMetric[]) {
+    const gap = out.length === 0 ? '' : '\n'
+    out.push(`${gap}# HELP ${name} ${escaped(help)}\n# TYPE ${name} ${type}\n`)
+    for (const value of values) {
+      if (pace.isDue(LINE_UNITS)) yield
+      out.push(lineOf(name, value))
+    }
+  }
+  return yield* joinTexts(out, pace)
+}
+
+/** A line costs as much as looking at this many JSON values. */
+const LINE_UNITS = 8
+
+function lineOf(name: string, { metricName = name, labels = {}, value }: PlainValue): string {
+  const pairs: string[] = []
+  for (const label in labels) pairs.push(`${label}="${labelText(labels[label] ?? '')}"`)
+  return `${metricName}${pairs.length === 0 ? '' : `{${pairs.join(',')}}`} ${numberText(value)}\n`
+}
+
+const labelText = (value: string | number): string =>
+  typeof value === 'string' ? escaped(value).replaceAll('"', '\\"') : String(value)
+
+const escaped = (text: string): string => text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')
+
+function numberText(value: number): string {
+  if (Number.isFinite(value)) return String(value)
+  return Number.isNaN(value) ? 'NaN' : value < 0 ? '-Inf' : '+Inf'
+}
+
+// Counts the outcomes of calls of webhooks in plain maps: a counter of prom-client with five labels would build a key at
+// every call.
+
+/** Labels of the counter. */
+interface CountedVerdict {
+  /** Name of its backend. */
+  readonly webhook: string
+  readonly phase: string
+  readonly outcome: string
+  /** Why there is no verdict; absent: there is one. */
+  readonly reason?: string
+  readonly mode?: 'audit'
+}
+
+interface Count {
+  readonly labels: CountedVerdict
+  count: number
+}
+
+/** Counts of verdicts since the last flush. */
+class VerdictCounts {
+  /** Counts by webhook; each has few combinations of the other labels. */
+  readonly #counts = new Map<string, Count[]>()
+
+  add(labels: CountedVerdict): void {
+    const known = this.#counts.get(labels.webhook)
+    const same = known?.find((one) => isSame(one.labels, labels))
+    if (same !== undefined) same.count += 1
+    else if (known !== undefined) known.push({ labels, count: 1 })
+    else this.#counts.set(labels.webhook, [{ labels, count: 1 }])
+  }
+
+  /** Hands over the counts since the last call. */
+  flush(take: (labels: CountedVerdict, count: number) => void): void {
+    for (const counts of this.#counts.values())
+      for (const one of counts) {
+        if (one.count > 0) take(one.labels, one.count)
+        one.count = 0
+      }
+  }
+}
+
+/** Compares everything except the webhook. */
+const isSame = (one: CountedVerdict, other: CountedVerdict): boolean =>
+  one.outcome === other.outcome &&
+  one.phase === other.phase &&
+  one.reason === other.reason &&
+  one.mode === other.mode
+
+// Counts what was refused, shortened or dropped because a budget of this process was used up.
+
+/** The budgets that are counted, by their label in the metrics. */
+export const BUDGETS = [
+  'held-bytes',
+  'grpc-messages',
+  'webhook-queue',
+  'rule-work',
+  'mcp-bodies',
+  'provider-calls',
+  'connections',
+  'models',
+  'export-queue',
+] as const
+
+/** A limit that all requests, or all of one route or server, share. */
+export type CountedBudget = (typeof BUDGETS)[number]
+
+/** Counts that a budget was used up. times: 1 if absent. */
+type BudgetReached = (budget: CountedBudget, times?: number) => void
+
+/** Reasons of denied checks that say that a budget was used up. */
+const BY_CHECK: Readonly<Record<string, CountedBudget>> = {
+  'rule-budget': 'rule-work',
+  'too-many-bodies': 'mcp-bodies',
+}
+
+/** Reasons of calls without a verdict that say so. */
+const BY_CALL: Readonly<Record<string, CountedBudget>> = {
+  busy: 'webhook-queue',
+  'no-connection': 'webhook-queue',
+}
+
+/** The counter of budgets that were used up. */
+interface BudgetCounts {
+  readonly reached: BudgetReached
+  /** Counts denied checks by their reason. */
+  checks(reason: string, count: number): void
+  /** Counts a call of a webhook by the reason why it has no verdict. */
+  call(reason: string | undefined): void
+  /**
+   * Registers the counter. Reading the checks adds to it, and its series exist from the start, so that the values are
+   * current when they are printed.
+   */
+  register(registry: Registry): void
+}
+
+/** Every budget has a series from the start, so that an increase shows the first time too. */
+function createBudgetCounts(): BudgetCounts {
+  const counter = new Counter({
+    name: 'gatehouse_budget_reached_total',
+    help: 'Times that a budget was used up and something was refused, shortened or dropped for it.',
+    labelNames: ['budget'] as const,
+    registers: [],
+  })
+  for (const budget of BUDGETS) counter.inc({ budget }, 0)
+  const reached: BudgetReached = (budget, times = 1) => counter.inc({ budget }, times)
+  return {
+    reached,
+    checks: (reason, count) => {
+      const budget = BY_CHECK[reason]
+      if (budget !== undefined) reached(budget, count)
+    },
+    call: (reason) => {
+      const budget = BY_CALL[reason ?? '']
+      if (budget !== undefined) reached(budget)
+    },
+    register: (registry) => registry.registerMetric(counter),
   }
 }

@@ -36,7 +36,9 @@ export class RecentDecisions {
   add(message: string, fields: object): void {
     const { now, worker = 0 } = this.#options
     this.#ring[this.#count % KEPT_DECISIONS] = {
-      ...{ id: `${worker}-${this.#count}`, at: now(), message },
+      id: `${worker}-${this.#count}`,
+      at: now(),
+      message,
       fields: fields as Readonly<Record<string, unknown>>,
     }
     this.#count += 1

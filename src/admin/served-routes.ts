@@ -38,17 +38,22 @@ export interface Sample {
 
 /** Words for what guards a route, in the order in which they are shown. */
 const WORDS = [
-  ...[
-    'closed without a policy',
-    'refuses',
-    'token',
-    'optional token',
-    'permissive token',
-    'rules',
-    'scopes',
-  ],
-  ...['origins', 'limits', 'guardrail', 'MCP guard', 'filtered lists', 'login', 'relayed login'],
-  ...['audit'],
+  'closed without a policy',
+  'refuses',
+  'token',
+  'optional token',
+  'permissive token',
+  'rules',
+  'scopes',
+  'origins',
+  'limits',
+  'guardrail',
+  'MCP guard',
+  'filtered lists',
+  'bound sessions',
+  'login',
+  'relayed login',
+  'audit',
 ] as const
 
 type Word = (typeof WORDS)[number]
@@ -119,6 +124,7 @@ const PROC_WORDS: Readonly<Record<ProcEntry['type'], (entry: ProcEntry) => Word>
   'mcp-guard': () => 'MCP guard',
   'mcp-guard-audit': () => 'audit',
   lists: () => 'filtered lists',
+  sessions: () => 'bound sessions',
   'unchecked-body': () => 'rules',
 }
 
@@ -130,49 +136,50 @@ const TOKEN_WORDS = {
 
 /** What is known of one HTTPRoute while the model is read. */
 class Row {
-  private readonly words = new Set<Word>()
-  private readonly places = new Texts()
-  private readonly checkedPaths = new Texts()
+  readonly #words = new Set<Word>()
+  readonly #places = new Texts()
+  readonly #checkedPaths = new Texts()
 
   constructor(readonly name: string) {}
 
   addWord(word: Word): void {
-    this.words.add(word)
+    this.#words.add(word)
   }
 
   addEntry(entry: AuthzEntry): void {
-    const { jwt, authorization, lacksPolicy, allowedOrigins, audit, isAudited } = entry
-    if (lacksPolicy === true) this.words.add('closed without a policy')
-    if (jwt !== undefined) this.words.add(TOKEN_WORDS[jwt.mode])
+    const { jwt, authorization, lacksPolicy, allowedOrigins, session, audit, isAudited } = entry
+    if (lacksPolicy === true) this.#words.add('closed without a policy')
+    if (jwt !== undefined) this.#words.add(TOKEN_WORDS[jwt.mode])
+    if (session !== undefined) this.#words.add('bound sessions')
     if (authorization !== undefined) {
       const { deny, require, allow, requiredScopes = [] } = authorization
-      if (deny.length + require.length + allow.length > 0) this.words.add('rules')
-      if (requiredScopes.length > 0) this.words.add('scopes')
+      if (deny.length + require.length + allow.length > 0) this.#words.add('rules')
+      if (requiredScopes.length > 0) this.#words.add('scopes')
     }
-    if (allowedOrigins !== undefined) this.words.add('origins')
-    if (audit !== undefined || isAudited === true) this.words.add('audit')
-    this.checkedPaths.addAll(entry.paths.map(pathText))
+    if (allowedOrigins !== undefined) this.#words.add('origins')
+    if (audit !== undefined || isAudited === true) this.#words.add('audit')
+    this.#checkedPaths.addAll(entry.paths.map(pathText))
   }
 
   addRoute({ action, match, limits, limitsAudit }: Route, domains: readonly string[]): void {
-    if (limits !== undefined) this.words.add('limits')
-    if (limitsAudit !== undefined) this.words.add('audit')
-    if (action.type === 'refuse') this.words.add('refuses')
+    if (limits !== undefined) this.#words.add('limits')
+    if (limitsAudit !== undefined) this.#words.add('audit')
+    if (action.type === 'refuse') this.#words.add('refuses')
     // Documents of a login have paths of their own, which are not the route's.
     if (action.type === 'answered') return
     const path = pathText(match.path)
-    this.places.addAll(domains.map((domain) => `${domain}${path}`))
+    this.#places.addAll(domains.map((domain) => `${domain}${path}`))
   }
 
   served(isOpen: boolean): ServedRoute {
-    const places = this.places.sample()
+    const places = this.#places.sample()
     return {
       name: this.name,
       isOpen,
-      isRefusing: this.words.has('refuses') || this.words.has('closed without a policy'),
-      guards: WORDS.filter((word) => this.words.has(word)),
+      isRefusing: this.#words.has('refuses') || this.#words.has('closed without a policy'),
+      guards: WORDS.filter((word) => this.#words.has(word)),
       // Beside a mesh the model has no routes, only what is checked.
-      places: places.count === 0 ? this.checkedPaths.sample() : places,
+      places: places.count === 0 ? this.#checkedPaths.sample() : places,
     }
   }
 }
@@ -187,18 +194,18 @@ const KEPT = 3
 
 /** Keeps the first of many texts and counts them, each once. */
 class Texts {
-  private readonly texts = new Set<string>()
-  private readonly first: string[] = []
+  readonly #texts = new Set<string>()
+  readonly #first: string[] = []
 
   addAll(texts: readonly string[]): void {
     for (const text of texts) {
-      if (this.texts.has(text)) continue
-      this.texts.add(text)
-      if (this.first.length < KEPT) this.first.push(text)
+      if (this.#texts.has(text)) continue
+      this.#texts.add(text)
+      if (this.#first.length < KEPT) this.#first.push(text)
     }
   }
 
   sample(): Sample {
-    return { first: this.first, count: this.texts.size }
+    return { first: this.#first, count: this.#texts.size }
   }
 }

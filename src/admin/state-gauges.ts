@@ -41,8 +41,8 @@ export interface StateSource {
   openRoutes(): number
   /** For each ProxyPolicy of a mesh that this replica reports on: whether the mesh enforces it. */
   enforced?(): readonly boolean[]
-  /** Returns the number of connected Envoys by version. */
-  envoys(): ReadonlyMap<string, number>
+  /** Returns the number of connected Envoys by version; undefined: they get their configuration elsewhere. */
+  envoys(): ReadonlyMap<string, number> | undefined
   /** Returns how many calls were refused for want of an Envoy's token so far, by reason; absent: no token is expected. */
   tokenRefusals?(): Readonly<Record<string, number>>
   keySets(): readonly KeySetState[]
@@ -121,7 +121,8 @@ const MAX_VERSIONS = 20
 
 /**
  * Keeps the series of a version at 0 once no Envoy has it, for alerts to see the last Envoy disconnect. Envoys report
- * their versions themselves, so the number of series is bounded.
+ * their versions themselves, so the number of series is bounded. Beside Envoys that others configure there is no series,
+ * so that no alert misses them.
  */
 function registerEnvoys(registers: Registry[], read: Read): void {
   const seen = new Set([UNKNOWN])
@@ -131,8 +132,10 @@ function registerEnvoys(registers: Registry[], read: Read): void {
     labelNames: ['version'] as const,
     registers,
     collect() {
+      const counts = read().envoys()
+      if (counts === undefined) return this.reset()
       for (const version of seen) this.set({ version }, 0)
-      for (const [given, count] of read().envoys()) {
+      for (const [given, count] of counts) {
         const version = seen.has(given) || seen.size < MAX_VERSIONS ? given : UNKNOWN
         seen.add(version)
         this.inc({ version }, count)

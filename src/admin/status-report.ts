@@ -89,6 +89,8 @@ export interface StatusReport {
   readonly failure?: string
   readonly resources: readonly ReportedResource[]
   readonly envoys: readonly EnvoyReport[]
+  /** Set while the connected Envoys get their configuration elsewhere: they ask about requests alone. */
+  readonly isBesideOthers?: true
   readonly remote: readonly RemoteReport[]
 }
 

@@ -19,7 +19,7 @@ import { Exports } from './exports/exports.js'
 import { createHeapGrowth } from './memory/heap-growth.js'
 import { defaultHeldBytes } from './memory/held-bytes-default.js'
 import { createMeasures } from './memory/measures.js'
-import { createOutbound, type OutboundParts } from './outbound/outbound.js'
+import { createOutbound, type OutboundDeps, type OutboundParts } from './outbound/outbound.js'
 import { systemCaFile } from './outbound/system-ca-file.js'
 import { meshOf } from './pipeline/mesh.js'
 import {
@@ -39,9 +39,15 @@ import {
   unpublished,
 } from './report/report.js'
 import type { FirstPublication } from './report/start-report.js'
-import { createStateSource, type MeshParts } from './report/state-source.js'
+import { besideOthers, createStateSource, type MeshParts } from './report/state-source.js'
 import { type GrpcListener, servedBy, type Servers, startServers } from './servers/servers.js'
-import { createAds, createCheckAndProcess, type KeySets, limitsOf } from './servers/services.js'
+import {
+  createAds,
+  createCheckAndProcess,
+  type KeySets,
+  limitsOf,
+  type TableDeps,
+} from './servers/services.js'
 import { serveByWorkers } from './servers/worker-servers.js'
 
 /** The running parts behind the servers. */
@@ -72,6 +78,8 @@ export interface CoreDeps {
   readonly onPublished: () => void
   /** Called after every run of the pipeline. */
   readonly onRun?: ((state: PipelineState) => void) | undefined
+  /** Number of open connections of Envoys. */
+  readonly connections: () => number
   /** Called once, after the first snapshot is published. */
   readonly onFirst?: ((first: FirstPublication) => Work<void>) | undefined
 }
@@ -89,35 +97,35 @@ export function createCore(settings: Settings, deps: CoreDeps): Core {
   const exports = createExports(settings, metrics, workers, logger)
   const caFile = systemCaFile(settings.environment)
   const outbound = createOutbound(settings, {
+    ...outboundFor(() => pipeline, exports, workers),
     caFile,
-    ...{ logger, metrics, now, startTimer, tracer: () => exports.tracer },
-    ownAddresses: () => pipeline.state().translation?.ownAddresses ?? NONE,
-    onChange: () => pipeline.remoteChanged(),
-    onAnswer: (id, answers) => workers?.keySetAnswered(id, answers),
+    logger,
+    metrics,
   })
   const { remote, names } = outbound
   const keys = followRelayKeys(settings, { logger, onChange: () => pipeline.remoteChanged() })
   const pipeline: Pipeline = createPipeline({
     translator: translatorOf(settings, outbound, keys.option, workers),
-    ...{ remote, names, publisher, logger, startTimer },
+    remote,
+    names,
+    publisher,
+    logger,
+    startTimer,
     rememberedTokens: settings.rememberedTokens,
     slice: timedSlices(() => performance.now()),
     options: xdsOptions(settings, ownEnvoy, caFile),
     onFailure: () => metrics.translationFailed(),
     onRun: reportRuns(settings, deps, () => ({ publisher, remote, report })),
   })
-  metrics.state(createStateSource({ pipeline, report, envoys, remote, mesh: deps.mesh, tokens }))
+  const read = { pipeline, report, envoys, remote, ...besideOthers(settings, envoys, deps) }
+  metrics.state(createStateSource({ ...read, mesh: deps.mesh, tokens }))
   const obstacles = (): readonly string[] => unpublished(pipeline.state(), publisher.current())
   const late = (): readonly string[] => workers?.obstacles() ?? NONE
-  const parts = { pipeline, publisher, envoys, remote, keySets, metrics, workers, now }
-  const shown = { ...parts, report, settings, recent: exports.recent }
+  const parts = { ...read, publisher, keySets, metrics, workers, now }
+  const shown = { ...parts, settings, recent: exports.recent }
+  const limits = limitsOf(settings, heldBytes)
   const own = (): readonly GrpcService[] =>
-    createCheckAndProcess({
-      ...{ decisions: exports.decisions, tracer: exports.tracer },
-      ...{ tables: publisher, tokens, keySets, metrics, logger, now, probes: deps.mesh?.probes },
-      ...limitsOf(settings, heldBytes),
-      ...outbound,
-    })
+    servicesOf(deps, exports, { tables: publisher, keySets, metrics, ...limits, ...outbound })
   return {
     pipeline,
     envoys,
@@ -138,6 +146,36 @@ export function createCore(settings: Settings, deps: CoreDeps): Core {
   }
 }
 
+/** Returns what outgoing calls need of the other parts. */
+const outboundFor = (
+  pipeline: () => Pipeline,
+  exports: Exports,
+  workers: WorkerPool | undefined,
+): Omit<OutboundDeps, 'caFile' | 'logger' | 'metrics'> => ({
+  now,
+  startTimer,
+  tracer: () => exports.tracer,
+  ownAddresses: () => pipeline().state().translation?.ownAddresses ?? NONE,
+  onChange: () => pipeline().remoteChanged(),
+  onAnswer: (id, answers) => workers?.keySetAnswered(id, answers),
+})
+
+/** Creates the services that Envoy asks, in this process. */
+const servicesOf = (
+  { tokens, logger, mesh }: CoreDeps,
+  { decisions, tracer }: Exports,
+  parts: Omit<TableDeps, 'decisions' | 'tracer' | 'tokens' | 'logger' | 'now' | 'probes'>,
+): readonly GrpcService[] =>
+  createCheckAndProcess({
+    decisions,
+    tracer,
+    tokens,
+    logger,
+    now,
+    probes: mesh?.probes,
+    ...parts,
+  })
+
 /** Creates the exports of this process, which include the metrics of all processes. */
 const createExports = (
   settings: Settings,
@@ -146,7 +184,9 @@ const createExports = (
   logger: Logger,
 ): Exports =>
   new Exports(settings, {
-    ...{ logger, metrics, now },
+    logger,
+    metrics,
+    now,
     readMetrics: async () => metrics.merged((await workers?.metrics()) ?? []),
   })
 
@@ -199,7 +239,8 @@ function createWorkers(settings: Settings, parts: WorkerParts): WorkerPool | und
   const { ads, metrics, refetchKeySet, keySetAnswers } = parts
   const { logger, mesh, tokens } = parts.deps
   const workers = new WorkerPool({
-    ...{ settings, logger },
+    settings,
+    logger,
     heldBytes: settings.heldBytes ?? defaultHeldBytes(),
     services: [tokens ? authenticated(ads, tokens) : ads],
     tokens,

@@ -82,7 +82,7 @@ class RunningWorker implements Worker {
       start.heldBytes,
       counters.heldBytes,
       () => this.#metrics.budgetReached('held-bytes'),
-      counters.anonymous,
+      counters.callers,
     )
     this.#deps = deps
     this.#metrics = createMetrics(() => heldBytes.held())
@@ -108,8 +108,13 @@ class RunningWorker implements Worker {
       tokens === undefined ? service : authenticated(service, tokens)
     this.#services = () => [
       ...createCheckAndProcess({
-        ...{ decisions: this.#exports.decisions, tracer: this.#exports.tracer },
-        ...{ tables: this.#tables, keySets: this.#keySets, metrics: this.#metrics, logger, now },
+        decisions: this.#exports.decisions,
+        tracer: this.#exports.tracer,
+        tables: this.#tables,
+        keySets: this.#keySets,
+        metrics: this.#metrics,
+        logger,
+        now,
         tokens,
         ...(isMeshController(settings) && {
           probes: createProbeSigns(() => this.#probeSecret, now),

@@ -22,8 +22,16 @@ export const ROOT_MEMBERS: Readonly<Record<Root, ReadonlySet<string> | undefined
   ]),
   source: new Set(['address', 'port']),
   mcp: new Set([
-    ...['method', 'id', 'protocolVersion', 'tool', 'prompt', 'resource'],
-    ...['tool.name', 'tool.arguments', 'prompt.name', 'resource.uri'],
+    'method',
+    'id',
+    'protocolVersion',
+    'tool',
+    'prompt',
+    'resource',
+    'tool.name',
+    'tool.arguments',
+    'prompt.name',
+    'resource.uri',
   ]),
 }
 

@@ -4,13 +4,12 @@
 import { type ASTNode, EvaluationError } from '@marcbachmann/cel-js'
 import { err, ok, type Result } from '../result.js'
 import type { Work } from '../turns.js'
+import { findArgumentReads } from './argument-reads.js'
 import { type Attributes, attributeValue, type Root, ROOTS } from './attributes.js'
-import { type Budget, BUDGET_EXCEEDED, charge, spending } from './budget.js'
+import { Budget, BUDGET_EXCEEDED, charge, spending } from './budget.js'
 import { classSteps } from './class-steps.js'
-import { assertClosedParts } from './closed-parts.js'
 import { MAX_EXPRESSION_LENGTH, ruleEnvironment, syntaxEnvironment } from './environment.js'
 import { ExpressionError } from './expression-error.js'
-import { assertLiteralDepth } from './literal-depth.js'
 import { meter } from './metering.js'
 import { isKey } from './operator-costs.js'
 import { estimatedSize } from './pattern-size.js'
@@ -19,7 +18,7 @@ import { type CelProblem, celProblem, problemOf } from './problem.js'
 import { findReads, type Reads } from './reads.js'
 import { renameCalls, type WrittenPattern, writtenPattern } from './renames.js'
 import { CelLimitError } from './values.js'
-import { walk } from './walk.js'
+import { isLoop, walk } from './walk.js'
 
 /** A compiled expression. */
 export interface Expression {
@@ -74,7 +73,7 @@ function* compileChecked(
   const { type, error } = evaluate.check()
   if (error !== undefined || type === undefined) throw error ?? new Error('no type')
   yield
-  meter(evaluate.ast)
+  meter(evaluate.ast, findArgumentReads(ast))
   yield
   yield* assertClosedParts(renamed, ast)
   return { reads, patterns, type, run: runner(evaluate, [...reads.roots]) }
@@ -172,4 +171,168 @@ function runner(
 function errorCode(error: unknown): string {
   if (error instanceof EvaluationError || error instanceof CelLimitError) return error.code
   return error instanceof RangeError ? 'limit_exceeded' : 'evaluation_error'
+}
+
+// Evaluates the loops of an expression that read nothing of the request. Their cost is known in advance, so the author
+// of the policy learns if it is too high.
+
+/** Names that mean the same in every request. */
+const CONSTANTS: ReadonlySet<string> = new Set([
+  'bool',
+  'bytes',
+  'double',
+  'int',
+  'list',
+  'map',
+  'null_type',
+  'string',
+  'type',
+  'uint',
+  'cel',
+  'base64',
+  'optional',
+  'google',
+])
+
+/**
+ * Yields after each loop. renamed: the source as it will run. @throws ExpressionError at the first loop that exceeds the
+ * default budget.
+ */
+function* assertClosedParts(renamed: string, ast: ASTNode): Work<void> {
+  const total = new Budget()
+  for (const loop of closedLoops(ast)) {
+    if (total.isSpent) return
+    const isOver = spends(renamed, loop, total)
+    yield
+    if (isOver && spends(renamed, loop, new Budget()))
+      throw new ExpressionError(
+        'this takes more steps or bytes than an evaluation may, whatever the request is',
+        loop.start,
+        loop.end,
+      )
+  }
+}
+
+/** Returns the outermost loops that read nothing of the request. */
+function closedLoops(ast: ASTNode): readonly ASTNode[] {
+  const loops: ASTNode[] = []
+  walk(ast, (node, scope) => {
+    if (!isLoop(node) || !isClosed(node, scope)) return false
+    loops.push(node)
+    return true
+  })
+  return loops
+}
+
+/** Whether an expression names nothing but constants and its own variables. */
+function isClosed(root: ASTNode, outer: ReadonlySet<string>): boolean {
+  let closed = true
+  walk(root, (node, scope) => {
+    if (node.op === 'id' && !CONSTANTS.has(node.args)) {
+      // A name bound both inside and outside counts as the outer one, although the inner binding may hide it.
+      if (!scope.has(node.args) || outer.has(node.args)) closed = false
+    }
+    return !closed
+  })
+  return closed
+}
+
+function spends(renamed: string, { start, end }: ASTNode, budget: Budget): boolean {
+  try {
+    const evaluate = ruleEnvironment.parse(renamed.slice(start, end))
+    if (!evaluate.check().valid) return false
+    meter(evaluate.ast)
+    spending(budget, () => evaluate({}) as unknown)
+  } catch {
+    // Other errors are reported by other checks.
+  }
+  return budget.isSpent
+}
+
+// Limits how deeply lists and maps of an expression lie within each other. The library makes a type for each way in which
+// they do, and keeps it for as long as the process lives: policies come and go, and their types would fill the memory.
+
+/** Levels of lists, maps and optionals: about 30,000 types can be made of them. */
+const MAX_DEPTH = 4
+
+type Depths = ReadonlyMap<string, number>
+
+/** @throws ExpressionError for a list or map that is nested too deeply. */
+function assertLiteralDepth(ast: ASTNode): void {
+  depthOf(ast, new Map())
+}
+
+/** Returns the most levels that the type of a node can have. variables: those of the variables around it. */
+function depthOf(node: ASTNode, variables: Depths): number {
+  switch (node.op) {
+    case 'value':
+      return 0
+    case 'id':
+      return variables.get(node.args) ?? 0
+    case 'list':
+      return within(node, deepest(node.args, variables) + 1)
+    case 'map':
+      return within(node, deepest(node.args.flat(), variables) + levelsOf(node.args))
+    case '.':
+      return depthOf(node.args[0], variables)
+    case '.?':
+      return Math.max(1, depthOf(node.args[0], variables))
+    case '!_':
+    case '-_':
+      return depthOf(node.args, variables)
+    case 'call':
+      deepest(node.args[1], variables)
+      return 0
+    case 'rcall':
+      return within(node, methodDepth(node.args, variables))
+    default:
+      return deepest(node.args, variables)
+  }
+}
+
+function within(node: ASTNode, depth: number): number {
+  if (depth <= MAX_DEPTH) return depth
+  throw new ExpressionError(
+    `lists and maps are nested too deeply; at most ${MAX_DEPTH} levels are allowed, and a map whose keys are computed counts as two`,
+    node.start,
+    node.end,
+  )
+}
+
+const deepest = (nodes: readonly ASTNode[], variables: Depths): number =>
+  nodes.reduce((depth, node) => Math.max(depth, depthOf(node, variables)), 0)
+
+/** Keys that are written out have few types; all others could have any. */
+const levelsOf = (entries: readonly (readonly [ASTNode, ASTNode])[]): number =>
+  entries.every(([key]) => key.op === 'value') ? 1 : 2
+
+function methodDepth(
+  [name, receiver, args]: readonly [string, ASTNode, readonly ASTNode[]],
+  variables: Depths,
+): number {
+  const [variable, ...rest] = args
+  const [first, last] = [rest[0], rest.at(-1)]
+  if (name === 'bind' && variable?.op === 'id' && first !== undefined && last !== undefined) {
+    const bound = new Map(variables).set(variable.args, depthOf(first, variables))
+    return depthOf(last, bound)
+  }
+  const from = depthOf(receiver, variables)
+  if (variable?.op !== 'id' || rest.length === 0)
+    return resultDepth(name, Math.max(from, deepest(args, variables)))
+  const inner = deepest(rest, new Map(variables).set(variable.args, from))
+  return name === 'map' ? inner + 1 : name === 'filter' ? from : 0
+}
+
+/** depth: the deepest of the receiver and the arguments. */
+function resultDepth(name: string, depth: number): number {
+  switch (name) {
+    case 'of':
+      return depth + 1
+    case 'or':
+    case 'orValue':
+    case 'value':
+      return depth
+    default:
+      return 1
+  }
 }

@@ -1,13 +1,38 @@
 // Functions that extend the library's or replace them. All are synchronous.
 
+import { BlockList, isIP } from 'node:net'
 import type { Environment, RegisteredFunctionHandler } from '@marcbachmann/cel-js'
 import { charge } from './budget.js'
-import { Cidr, isIp } from './cidr.js'
 import { chargeCall } from './function-costs.js'
 import { parseJsonText } from './json-text.js'
 import { matchesComputedPattern, matchesPattern } from './patterns.js'
 import { textSteps } from './value-costs.js'
 import { fromCelValue } from './values.js'
+
+// Implements cidr("10.0.0.0/8").containsIP(address), for IPv4 and IPv6.
+
+/** Whether the text is an IP address. */
+const isIp = (text: string): boolean => isIP(text) !== 0
+
+const family = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 4 ? 'ipv4' : 'ipv6')
+
+/** A network. */
+class Cidr {
+  readonly #range = new BlockList()
+
+  /** @throws when text is not ADDRESS/BITS. */
+  constructor(text: string) {
+    const [address = '', bits = '', ...rest] = text.split('/')
+    if (!isIp(address) || !/^\d{1,3}$/.test(bits) || rest.length > 0) throw new Error('not a CIDR')
+    this.#range.addSubnet(address, Number(bits), family(address))
+  }
+
+  /** @throws when address is not an IP address. */
+  contains(address: string): boolean {
+    if (!isIp(address)) throw new Error('not an IP address')
+    return this.#range.check(address, family(address))
+  }
+}
 
 /** Receiver type of base64.encode() and base64.decode(). */
 class Base64Namespace {}

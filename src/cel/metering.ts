@@ -2,6 +2,8 @@
 // operators and functions charge for their operands. The library still does the evaluation.
 
 import type { ASTNode } from '@marcbachmann/cel-js'
+import { assertArgumentKey, equalArguments, hasArgument } from './argument-equality.js'
+import type { GetsArgument } from './argument-reads.js'
 import { charge, isBudgetSpent } from './budget.js'
 import { chargeCall } from './function-costs.js'
 import { chargeBinary, chargeIndex, chargeKey } from './operator-costs.js'
@@ -19,6 +21,7 @@ interface EvaluatedNode {
   readonly op: string
   readonly args: unknown
   readonly start: number
+  readonly end: number
   readonly checkedType?: { readonly name: string }
   readonly meta: {
     readonly evaluate?: Evaluate
@@ -38,13 +41,14 @@ interface Comprehension {
   condition?: (accumulated: unknown) => boolean
 }
 
-/** ast: checked, never run. @throws for a kind of node whose cost is not known. */
-export function meter(ast: ASTNode): void {
-  meterNode(ast as unknown as EvaluatedNode, { seen: new Set(), isAttempt: false })
+/** ast: checked, never run. getsArgument: by default, no operator does. @throws for a kind of node whose cost is not known. */
+export function meter(ast: ASTNode, getsArgument: GetsArgument = () => false): void {
+  meterNode(ast as unknown as EvaluatedNode, { seen: new Set(), getsArgument, isAttempt: false })
 }
 
 interface Visit {
   readonly seen: Set<EvaluatedNode>
+  readonly getsArgument: GetsArgument
   /** Whether an error of this node is caught and the expression continues, any number of times. */
   readonly isAttempt: boolean
 }
@@ -62,6 +66,7 @@ function meterNode(node: EvaluatedNode, visit: Visit): void {
   const cost = 1 + [...children, ...attempted].filter(isLeaf).length + ownCost(node)
   const run = runOf(node)
   node.evaluate = visit.isAttempt ? attempting(node, cost, run) : counting(cost, run)
+  if (visit.getsArgument(node)) compareArguments(node)
   meterHandle(node)
 }
 
@@ -207,6 +212,20 @@ function checkResult(node: EvaluatedNode, check: (value: unknown) => void): void
     check(value)
     return value
   }
+}
+
+/** Makes an operator that gets an argument fail for a value of another type. */
+function compareArguments(node: EvaluatedNode): void {
+  const { op, handle } = node
+  if (op === '==') node.handle = (left, right) => equalArguments(left, right)
+  else if (op === '!=') node.handle = (left, right) => !equalArguments(left, right)
+  else if (handle !== undefined)
+    node.handle = (left, right, ...rest) => {
+      if (op === 'in')
+        return hasArgument(left, right, () => handle(left, right, ...rest) as boolean)
+      assertArgumentKey(left, right)
+      return handle(left, right, ...rest)
+    }
 }
 
 function meterHandle(node: EvaluatedNode): void {

@@ -7,7 +7,7 @@ import { takeTour } from '../demo/tour.js'
 import { takeLlmTour } from '../demo/tour-llm.js'
 import { printWhatToTry } from '../demo/what-to-try.js'
 import { errorText } from '../errors.js'
-import type { Logger } from '../logger.js'
+import { type Logger, wantsColour } from '../logger.js'
 import { createFileProvider } from '../resources/files/file-provider.js'
 import { startReaderPool } from '../resources/files/reader-pool.js'
 import type { Settings } from '../settings.js'
@@ -19,10 +19,7 @@ const STDOUT = 1
 
 /** Runs the demo. If the tour fails, the stack stays up for inspection and the exit code is 1. */
 export async function demo(settings: Settings, io: CommandIo): Promise<ExitCode> {
-  const print = createPrint(
-    io.out,
-    isatty(STDOUT) && (settings.environment['NO_COLOR'] ?? '') === '',
-  )
+  const print = createPrint(io.out, isatty(STDOUT) && wantsColour(settings.environment))
   const stack = new Demo()
   io.atExit(() => stack.kill())
   const fatal = new AbortController()

@@ -32,7 +32,10 @@ export async function explainOffline(
   const translator = offlineTranslator(settings)
   const first = translator.translate(resources, new Map())
   const common = {
-    ...{ resources, trustedHops: settings.trustedHops, isOffline: true, now: () => Date.now() },
+    resources,
+    trustedHops: settings.trustedHops,
+    isOffline: true,
+    now: () => Date.now(),
     maxBodyBytes: settings.maxBodyBytes,
     isMesh: meshOf(settings).mesh !== undefined,
     ruleBudget: { steps: settings.ruleSteps, bytes: settings.ruleBytes },

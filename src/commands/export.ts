@@ -5,10 +5,11 @@ import { targetsOf } from '../app/cluster/export-targets.js'
 import { exportEnvoyGateway } from '../export/envoy-gateway/export.js'
 import { exportIstio } from '../export/istio/export.js'
 import { type ExportProblem, manifestText } from '../export/manifest.js'
+import type { MeshRoute } from '../ir/mesh-route.js'
+import type { Metadata, Resources } from '../resources/kinds/resources.js'
 import type { Settings } from '../settings.js'
 import { reportCheck } from './check.js'
 import type { CommandIo, ExitCode } from './command-io.js'
-import { exportNotes } from './export-notes.js'
 import { translateOffline } from './offline.js'
 
 /** Prints all manifests or none: with only some of them, the other routes would be open. */
@@ -43,3 +44,66 @@ export async function exportManifests(settings: Settings, io: CommandIo): Promis
 
 const problemText = ({ source, message }: ExportProblem): string =>
   `${source === undefined ? '' : `${source}: `}${message}\n`
+
+// Notes about an export that is complete, but may not do what its reader expects.
+
+/** The control planes that read each export, by the controllers of their GatewayClasses. */
+const READERS = {
+  'envoy-gateway': {
+    name: 'Envoy Gateway',
+    controller: 'gateway.envoyproxy.io/gatewayclass-controller',
+  },
+  istio: { name: 'Istio', controller: 'istio.io/gateway-controller' },
+} as const
+
+/**
+ * Returns lines about Gateways whose controller may not read the manifests, and about HTTPRoutes without a policy.
+ * routes: those that are exported.
+ */
+const exportNotes = (
+  resources: Pick<Resources, 'gateways' | 'gatewayClasses' | 'httpRoutes'>,
+  routes: readonly MeshRoute[],
+  mesh: keyof typeof READERS,
+): readonly string[] => [
+  ...otherControllers(resources, routes, READERS[mesh]),
+  ...openRoutes(resources, routes),
+]
+
+function otherControllers(
+  { gateways, gatewayClasses }: Pick<Resources, 'gateways' | 'gatewayClasses'>,
+  routes: readonly MeshRoute[],
+  reader: { readonly name: string; readonly controller: string },
+): readonly string[] {
+  const controllers = new Map(
+    gatewayClasses.map(({ metadata, spec }) => [metadata.name, spec.controllerName]),
+  )
+  const exported = new Set(routes.flatMap((route) => route.gateways.map(named)))
+  return gateways.flatMap(({ spec, source, metadata }) => {
+    const controller = controllers.get(spec.gatewayClassName)
+    if (controller === undefined || controller === reader.controller) return []
+    if (!exported.has(named(metadata))) return []
+    return [
+      `${source}: note: Gateway ${named(metadata)} is of ${controller}: the manifests protect its routes only if that is ${reader.name}\n`,
+    ]
+  })
+}
+
+/** Says how many HTTPRoutes stay as they are, apart from those of an earlier export. */
+function openRoutes(
+  { httpRoutes }: Pick<Resources, 'httpRoutes'>,
+  routes: readonly MeshRoute[],
+): readonly string[] {
+  if (routes.length === 0) return ['note: no HTTPRoute has a policy: there is nothing to apply\n']
+  const exported = new Set(
+    routes.flatMap(({ namespace, name, documents }) =>
+      [name, documents?.route ?? name].map((each) => named({ namespace, name: each })),
+    ),
+  )
+  const open = httpRoutes.filter(({ metadata }) => !exported.has(named(metadata))).length
+  if (open === 0) return []
+  const which = `${open} of ${open + routes.length} HTTPRoutes`
+  return [`note: ${which} have no policy, and stay as they are\n`]
+}
+
+const named = ({ namespace, name }: Pick<Metadata, 'namespace' | 'name'>): string =>
+  `${namespace}/${name}`

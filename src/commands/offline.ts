@@ -4,14 +4,15 @@ import { meshOf } from '../app/pipeline/mesh.js'
 import { relayKeys } from '../app/relay-keys.js'
 import { createTranslator, type Translation, type Translator } from '../gatewayapi/translator.js'
 import type { RemoteState, WantedDocument } from '../ir/remote-target.js'
-import { loadResources } from '../resources/files/load-resources.js'
-import type { ProviderState } from '../resources/kinds/resources.js'
+import { type LoadedState, loadResources } from '../resources/files/load-resources.js'
 import type { Settings } from '../settings.js'
 
 /** Resource files and their translation. */
 export interface Offline {
-  readonly provider: ProviderState
+  readonly provider: LoadedState
   readonly translation: Translation
+  /** The policies that want each document, by WantedDocument.id. */
+  readonly wantedBy: ReturnType<Translator['wantedBy']>
   /** Whether the Gateways belong to a mesh. */
   readonly isMesh?: boolean
   /** Whether the documents of identity providers were asked for. */
@@ -33,7 +34,13 @@ export async function translateOffline(
   const translation = isFetched
     ? translator.translate(provider.resources, await fetchWanted(first.wanted))
     : first
-  return { provider, translation, isMesh: meshOf(settings).mesh !== undefined, isFetched }
+  return {
+    provider,
+    translation,
+    isFetched,
+    isMesh: meshOf(settings).mesh !== undefined,
+    wantedBy: translator.wantedBy(provider.resources.proxyPolicies),
+  }
 }
 
 /** Creates the translator of a Gatehouse with these settings that reads files. */

@@ -3,7 +3,7 @@
 import { type App, type AppDeps, startApp } from '../app.js'
 import type { Terminal } from '../app/report/start-report.js'
 import { startKeeper } from '../envoy/keeper.js'
-import type { Logger } from '../logger.js'
+import { type Logger, wantsColour } from '../logger.js'
 import { createFileProvider } from '../resources/files/file-provider.js'
 import { startReaderPool } from '../resources/files/reader-pool.js'
 import type { Settings } from '../settings.js'
@@ -48,7 +48,11 @@ async function start(
     const source = await sourceOf(settings, logger)
     const terminal = terminalOf(settings, io)
     return await startApp(settings, {
-      ...{ logger, stop, keeper, terminal, onFatal: options.onFatal },
+      logger,
+      stop,
+      keeper,
+      terminal,
+      onFatal: options.onFatal,
       ...source,
     })
   } catch (error) {
@@ -61,8 +65,7 @@ async function start(
 /** Returns the terminal for what is served; undefined: nobody reads stdout on one. */
 function terminalOf({ environment }: Settings, { terminal, out }: CommandIo): Terminal | undefined {
   if (terminal === undefined) return undefined
-  const hasColour = (environment['NO_COLOR'] ?? '') === '' && environment['TERM'] !== 'dumb'
-  return { ...terminal, hasColour, write: out }
+  return { ...terminal, hasColour: wantsColour(environment), write: out }
 }
 
 type Source = Pick<AppDeps, 'provider' | 'onRun' | 'mesh' | 'tokens'>

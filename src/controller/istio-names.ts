@@ -3,6 +3,8 @@
 
 import { patchedNames } from '../export/istio/named-rules.js'
 import type { MeshRoute } from '../ir/mesh-route.js'
+import { namespaceIn } from '../ir/names.js'
+import { nameFor } from '../ir/status.js'
 import type { Work } from '../turns.js'
 
 /**
@@ -34,4 +36,4 @@ export function* nameClashes(
 }
 
 const reasonOf = (own: string, other: string, name: string): string =>
-  `HTTPRoute ${own}: Istio gives the name "${name}" to a rule of it and to one of HTTPRoute ${other}, and Gatehouse could not tell them apart: expected rules without a name, or other names`
+  `HTTPRoute ${own}: Istio gives the name "${name}" to a rule of it and to one of ${nameFor(namespaceIn(own), 'HTTPRoute', other)}, and Gatehouse could not tell them apart: expected rules without a name, or other names`

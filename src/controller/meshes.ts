@@ -21,11 +21,15 @@ export interface MeshProfile {
 /** The profile of each mesh. */
 export const MESHES: Readonly<Record<Mesh, MeshProfile>> = {
   'envoy-gateway': {
-    ...{ kinds: ENVOY_GATEWAY_KINDS, suspects: [], exportTo: envoyGatewayExport },
+    kinds: ENVOY_GATEWAY_KINDS,
+    suspects: [],
+    exportTo: envoyGatewayExport,
     pathOrder: ['prefix', 'pattern', 'exact'],
   },
   istio: {
-    ...{ kinds: ISTIO_KINDS, suspects: ISTIO_SUSPECTS, exportTo: istioExport },
+    kinds: ISTIO_KINDS,
+    suspects: ISTIO_SUSPECTS,
+    exportTo: istioExport,
     pathOrder: ['pattern', 'prefix', 'exact'],
   },
 }

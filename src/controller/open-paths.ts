@@ -1,12 +1,12 @@
 // Finds HTTPRoutes without a policy that take requests of a protected path, or of the OAuth documents. Pure.
 
+import { compareText, patchSorted } from '../incremental/sorted-list.js'
 import { covers, domainsServing, intersectHostnames } from '../ir/hostnames.js'
 import type { JsonObject } from '../ir/json.js'
 import type { MeshParent, MeshRoute } from '../ir/mesh-route.js'
-import type { GatewayName } from '../ir/status.js'
+import { type GatewayName, nameFor } from '../ir/status.js'
 import { Pace, SLICE_UNITS, type Work } from '../turns.js'
 import { memberOf, textOf } from './json-members.js'
-import { PathIndex } from './path-index.js'
 import { isPreferred, type MatchPath, overlaps, type PathOrder } from './path-overlap.js'
 
 /** The parts of an HTTPRoute that decide which requests it takes. */
@@ -74,7 +74,7 @@ export function createOpenPaths(others: Iterable<OtherRoute>, sources: OpenPathS
       const found =
         entry === undefined
           ? undefined
-          : `HTTPRoute ${entry.route.namespace}/${entry.route.name} takes requests of ${entry.path}, and has no policy`
+          : `${nameFor(route.namespace, 'HTTPRoute', `${entry.route.namespace}/${entry.route.name}`)} takes requests of ${entry.path}, and has no policy`
       known.set(route, { found })
       return found
     },
@@ -235,3 +235,57 @@ const normal = (path: OpenPath): OpenPath =>
   path.type === 'prefix' && path.path.length > 1
     ? { ...path, path: path.path.replace(/\/$/, '') }
     : path
+
+// Finds matches by path, without looking at all of them.
+
+/** Matches by path. */
+class PathIndex<Entry extends MatchPath> {
+  #literal: readonly Entry[]
+  readonly #patterns: readonly Entry[]
+
+  private constructor(literal: readonly Entry[], patterns: readonly Entry[]) {
+    this.#literal = literal
+    this.#patterns = patterns
+  }
+
+  static *of<Entry extends MatchPath>(entries: readonly Entry[]): Work<PathIndex<Entry>> {
+    const added = entries.filter(({ type }) => type !== 'pattern')
+    const patterns = entries.filter(({ type }) => type === 'pattern')
+    const byPath = (a: Entry, b: Entry): number => compareText(a.path, b.path)
+    return new PathIndex(yield* patchSorted([], { removed: [], added }, byPath), patterns)
+  }
+
+  /** Returns at least the matches that share requests with a path, and that begin with it. */
+  *below(own: MatchPath): Iterable<Entry> {
+    if (own.type === 'pattern') yield* this.#literal
+    else yield* this.#from(own.path, (path) => path.startsWith(own.path))
+    yield* this.#patterns
+  }
+
+  /** Returns at least the matches that share requests with a path. */
+  *near(own: MatchPath): Iterable<Entry> {
+    if (own.type !== 'pattern') {
+      const parts = own.path.split('/')
+      const above = parts.map((_, index) => parts.slice(0, index).join('/') || '/')
+      for (const path of new Set(above))
+        if (path !== own.path) yield* this.#from(path, (each) => each === path)
+    }
+    yield* this.below(own)
+  }
+
+  /** Returns the matches from a path on, as long as their paths are wanted. */
+  *#from(path: string, isWanted: (path: string) => boolean): Iterable<Entry> {
+    const all = this.#literal
+    let [low, high] = [0, all.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (compareText(all[middle]?.path ?? '', path) < 0) low = middle + 1
+      else high = middle
+    }
+    for (let at = low; at < all.length; at += 1) {
+      const entry = all[at]
+      if (entry === undefined || !isWanted(entry.path)) return
+      yield entry
+    }
+  }
+}

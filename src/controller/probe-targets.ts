@@ -112,7 +112,10 @@ function placesOf(
   return objectsOf(memberOf(object, 'spec'), 'listeners')
     .filter((listener) => isServed(listener) && parents.some(takes(listener)))
     .map(({ port, protocol, hostname }) => ({
-      ...{ gateway, addresses, port: Number(port), isTls: protocol === 'HTTPS' },
+      gateway,
+      addresses,
+      port: Number(port),
+      isTls: protocol === 'HTTPS',
       hosts: hostsOf(route.hostnames, textOf(hostname)),
     }))
 }
@@ -122,7 +125,11 @@ const sizeOf = ({ hosts, addresses }: PlaceGroup): number => hosts.length * addr
 const placesIn = ({ gateway, port, isTls, hosts, addresses }: PlaceGroup): readonly Place[] =>
   hosts.flatMap((host) =>
     addresses.map((address) => ({
-      ...{ gateway, address, port, isTls, host: host ?? address },
+      gateway,
+      address,
+      port,
+      isTls,
+      host: host ?? address,
       place: `${gateway.namespace}/${gateway.name} ${address} ${port}`,
     })),
   )
@@ -192,7 +199,9 @@ const documentRequests = ({ namespace, documents }: MeshRoute): readonly ProbeRe
     ? []
     : pathsByRule(documents).flatMap((paths, rule) =>
         paths.map((path) => ({
-          ...{ path, method: 'GET', headers: {} },
+          path,
+          method: 'GET',
+          headers: {},
           keys: { proc: routeKey(namespace, documents.route, rule) },
         })),
       )

@@ -102,7 +102,11 @@ const send = (
     const { address, port, isTls, host, path, method, headers } = target
     if (isIP(address) !== 0) expectAllowed(rules, address, port)
     const options = {
-      ...{ host: address, port, path, method, agent: false },
+      host: address,
+      port,
+      path,
+      method,
+      agent: false,
       lookup: allowedLookup(rules, port),
       headers: { ...headers, host, [PROBE_HEADER]: question },
       signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),

@@ -3,7 +3,7 @@
 
 import type { JsonObject } from '../ir/json.js'
 import type { MeshRoute } from '../ir/mesh-route.js'
-import type { GatewayName } from '../ir/status.js'
+import { type GatewayName, nameFor } from '../ir/status.js'
 import { memberOf, objectsOf, textOf } from './json-members.js'
 
 /** What the search for suspects reads. */
@@ -20,16 +20,16 @@ const ROOT = 'istio-system'
 /** Objects in a message. */
 const MOST = 3
 
-/** Returns e.g. "EnvoyFilter default/other" for each object of others at the Gateways of a route. */
+/** Returns e.g. "EnvoyFilter default/other" for each object of others at the Gateways of a route, as nameFor() its namespace. */
 export function suspectsOf(route: MeshRoute, sources: SuspectSources): readonly string[] {
-  const found: string[] = []
+  const found = new Set<string>()
   for (const kind of sources.suspectKinds)
     for (const [, object] of sources.ofKind(kind)) {
-      if (found.length === MOST) return found
+      if (found.size === MOST) return [...found]
       if (!sources.isOwn(object) && route.gateways.some(isAt(object)))
-        found.push(`${kind} ${nameOf(object)}`)
+        found.add(nameFor(route.namespace, kind, nameOf(object)))
     }
-  return found
+  return [...found]
 }
 
 /** Without targetRefs, an object is about all workloads of its namespace, or those that a selector finds. */

@@ -113,7 +113,14 @@ const isClosed = ({ isRefused, authz, isGuarded, documents }: MeshRoute): boolea
 function refused(route: MeshRoute): MeshRoute {
   const { namespace, name, source, policies, hostnames, rules, gateways, sealing } = route
   return {
-    ...{ namespace, name, source, policies, hostnames, rules, gateways, sealing },
+    namespace,
+    name,
+    source,
+    policies,
+    hostnames,
+    rules,
+    gateways,
+    sealing,
     // Of the others, requests pass no Gateway.
     parents: route.parents.filter((parent) => parent.kind === 'Gateway' || isListenerSet(parent)),
     authz: { key: refusedKey(namespace, name), paths: [], filtersLists: false },

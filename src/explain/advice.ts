@@ -74,7 +74,9 @@ const times: Advise = ({ steps, hide }) => {
 const key: Advise = ({ steps, isOffline }) => {
   const step = find(steps, 'key')
   return [
-    `Exactly one key of the key set must have kid ${shown(step?.header.kid)} and alg ${shown(step?.header.algorithm)}: compare the header of the token with the keys of the provider`,
+    step?.header.kid === undefined
+      ? `The token has no kid, and no key of the key set is for alg ${shown(step?.header.algorithm)}: compare the header of the token with the keys of the provider`
+      : `Exactly one key of the key set must have kid ${shown(step.header.kid)} and alg ${shown(step.header.algorithm)}: compare the header of the token with the keys of the provider`,
     ...(isOffline
       ? ['The keys are those of --jwks or --fetch: make sure that they are current']
       : []),
@@ -118,9 +120,12 @@ const scopes: Advise = (input) => {
   ]
 }
 
+/** mcp requires mode Strict. */
 const noToken: Advise = (input) => [
   'Send a token: --token FILE, or - for standard input',
-  `To let requests through without one, set mode: Optional in ${policyText(input)}`,
+  input.entry.challenge === undefined
+    ? `To let requests through without one, set mode: Optional in ${policyText(input)}`
+    : 'MCP clients get one by logging in, which the challenge of the answer starts',
 ]
 
 /** In mode Permissive, a rejected token is no cause of a denial, but rules see no claims. */
@@ -159,7 +164,7 @@ const ADVICE: Readonly<Record<Reason, Advise>> = {
   'not-yet-valid': times,
   'unknown-key': key,
   'bad-signature': say(
-    'The token was changed after it was signed, or its kid names a key of another set: get a new one from the provider',
+    'The token was changed after it was signed, or its key is one of another set: get a new one from the provider',
   ),
   'key-set-unavailable': keySet,
   'key-not-looked-up': say(RETRY, 'If it persists, check whether the provider answers'),
@@ -184,8 +189,17 @@ const ADVICE: Readonly<Record<Reason, Advise>> = {
     'Send one JSON-RPC message of MCP as application/json: the error in the answer says what is wrong',
   ),
   'header-mismatch': say(
-    'Make the headers Mcp-Method, Mcp-Name and MCP-Protocol-Version agree with the body, in the client or in the proxy that writes them',
+    'Make the headers Mcp-Method, Mcp-Name, MCP-Protocol-Version and Mcp-Param-… agree with the body, in the client or in the proxy that writes them',
   ),
+  'no-subject': say(
+    'Use a token with a subject: sessions are bound to the claim sub (mcp.bindSession)',
+  ),
+  'unknown-session': (input) => [
+    'Begin a new session, as MCP clients do on this answer: send initialize without Mcp-Session-Id, and then the id of its reply',
+    ...(input.isOffline
+      ? ['The keys that open sessions are those of --relay-key-file or keyRef']
+      : []),
+  ],
   probe: say('Send the request without the header gatehouse-probe'),
   'denied-by-rule': deniedByRule,
   'rule-required': ruleRequired,

@@ -56,13 +56,11 @@ function laterStep(
         ? { name: 'key', result: 'noted', text: NOT_ASKED }
         : of('key', step.result === 'found', REFETCHED[step.result])
     case 'signature':
-      return of(
-        'signature',
-        step.isGood,
-        step.isGood ? 'that key verifies the signature' : 'that key does not verify the signature',
-      )
+      return signatureStep(step)
     case 'authentication':
       return authenticationStep(step)
+    case 'session':
+      return sessionStep(step)
     case 'messages':
       return messagesStep(step)
     case 'scopes':
@@ -131,17 +129,12 @@ const headerText = ({ algorithm, kid, type }: TokenHeader): string =>
 function issuerStep({ accepted, claims, matching }: Of<'issuer'>, hide: Hide): ExplainedStep {
   const iss = claimShown(claims, 'iss', hide)
   const read: Record<string, Json> = iss === undefined ? {} : { iss }
-  return matching > 0
-    ? of('issuer', true, `iss is ${shown(iss)}, which the policy accepts`, read)
-    : of(
-        'issuer',
-        false,
-        `iss is ${shown(iss)}; the policy accepts ${shown(unique(accepted))}`,
-        read,
-      )
+  const verdict =
+    matching > 0
+      ? ', which the policy accepts'
+      : `; the policy accepts ${shown([...new Set(accepted)])}`
+  return of('issuer', matching > 0, `iss is ${shown(iss)}${verdict}`, read)
 }
-
-const unique = (list: readonly string[]): readonly string[] => [...new Set(list)]
 
 /** Claims that are read until each fault is found, in order; the last one has the fault. */
 const CLAIMS_READ: Readonly<Record<string, readonly string[]>> = {
@@ -196,17 +189,27 @@ function claimsText(
   }
 }
 
-function keyStep({ issuer, header, keys, isFound }: Of<'key'>): ExplainedStep {
+function keyStep({ issuer, header, keys, tried }: Of<'key'>): ExplainedStep {
   const wanted = `kid ${shown(header.kid)} and alg ${shown(header.algorithm)}`
-  if (keys === undefined) return of('key', false, `the key set of ${issuer} was never fetched`)
-  const count = `${String(keys)} key${keys === 1 ? '' : 's'}`
+  const set = `the key set of ${issuer}`
+  if (keys === undefined) return of('key', false, `${set} was never fetched`)
+  if (tried === 0)
+    return of('key', false, `${set} has ${keyCount(keys)}, but not exactly one for ${wanted}`)
   return of(
     'key',
-    isFound,
-    isFound
-      ? `the key set of ${issuer} has a key for ${wanted}`
-      : `the key set of ${issuer} has ${count}, but not exactly one for ${wanted}`,
+    true,
+    header.kid === undefined
+      ? `the token has no kid, and ${set} has ${keyCount(tried)} for alg ${shown(header.algorithm)} to try`
+      : `${set} has a key for ${wanted}`,
   )
+}
+
+const keyCount = (count: number): string => `${String(count)} key${count === 1 ? '' : 's'}`
+
+function signatureStep({ isGood, tried }: Of<'signature'>): ExplainedStep {
+  const text = tried === 1 ? 'that key' : isGood ? 'one of these keys' : 'none of these keys'
+  const verifies = isGood || tried > 1 ? 'verifies' : 'does not verify'
+  return of('signature', isGood, `${text} ${verifies} the signature`)
 }
 
 const NOT_ASKED = 'a running Gatehouse would ask the provider again; this command does not'
@@ -289,4 +292,23 @@ export function rulePlaceText({ authorization }: AuthzEntry, place: RulePlace): 
   return policy === undefined
     ? `${place.list}[${String(place.index)}]`
     : `${policy} ${rule ?? ''} (${ruleSource ?? ''})`
+}
+
+// The sentence of the step in which a session is opened (mcp.bindSession).
+
+type SessionStep = Extract<CheckStep, { readonly step: 'session' }>
+
+/** Returns the sentence of the step. */
+const sessionStep = (step: SessionStep): ExplainedStep => ({
+  name: 'session',
+  result: step.hasSubject && (step.isOpened || !step.isNamed) ? 'passed' : 'failed',
+  text: textOf(step),
+})
+
+function textOf({ isNamed, hasSubject, isOpened }: SessionStep): string {
+  if (!hasSubject) return 'the token has no subject (sub), to which sessions are bound'
+  if (!isNamed) return 'Mcp-Session-Id is absent, as in the request that begins a session'
+  return isOpened
+    ? "Mcp-Session-Id is a session of the token's issuer and subject"
+    : "Mcp-Session-Id is no session of the token's issuer and subject"
 }

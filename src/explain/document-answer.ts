@@ -128,7 +128,9 @@ function answerOf(reply: Reply, method: string, name: string | undefined): Expla
   const isSecret = reply.details.startsWith('gatehouse_relay') && status < 400
   const isBodyShown = method !== 'HEAD' && !isPage && !(isSecret && name !== METADATA)
   return {
-    ...{ from: 'Gatehouse', status, ...(reason !== undefined && { reason }) },
+    from: 'Gatehouse',
+    status,
+    ...(reason !== undefined && { reason }),
     headers: Object.entries(sentHeaders(reply)).map(([header, value]) =>
       header === 'location' ? [header, withoutQuery(value)] : [header, value],
     ),

@@ -45,7 +45,10 @@ export async function explainCheck(
   const { authz, scheme, found } = place
   const { sourceAddress } = request
   const bytes = checkMessage({
-    ...{ key: authz.key, scheme, sourceAddress, trustedHops: model.trustedHops },
+    key: authz.key,
+    scheme,
+    sourceAddress,
+    trustedHops: model.trustedHops,
     ...withBody(found, request.body),
   })
   const entry = (key: string) => model.ir.authz.find((each) => each.key === key)
@@ -56,12 +59,15 @@ export async function explainCheck(
   const { steps, changes } = about(authz, traced)
   // A running Gatehouse gives the same answer, and quotes no rule.
   const unquoted = explainDecision(traced, {
-    ...{ entry: authz, hide: hideIn(request), isOffline: false },
+    entry: authz,
+    hide: hideIn(request),
+    isOffline: false,
   }).steps
   return {
     decision: traced.decision,
     answer: answerOf(traced.decision, unquoted),
-    ...{ steps, changes },
+    steps,
+    changes,
     ...(audit &&
       traced.audit && {
         audit: {
@@ -95,7 +101,7 @@ function answerOf(decision: Decision, steps: readonly ExplainedStep[]): Explaine
   const { status, headers, body } = decision.reply
   const cause = failedStep(steps)?.text ?? CAUSES[reason]
   const text = cause === undefined ? 'denied' : `denied: ${cause}`
-  return { ...{ from: 'Gatehouse', status, reason }, headers, body, text }
+  return { from: 'Gatehouse', status, reason, headers, body, text }
 }
 
 /** Returns the step that decides a denial. What fails before a successful authentication does not: mode Permissive. */

@@ -1,23 +1,25 @@
 // Explains how one request is answered: finds its route in the model, runs its check with the code of the server, and
 // says what each step read. Nothing is sent to backends, webhooks or documents' hosts.
 
-import type { Ir } from '../ir/ir.js'
-import type { RefuseAction, Route } from '../ir/route.js'
-import { type ResourceStatus } from '../ir/status.js'
+import { matchesWhole } from '../cel/patterns.js'
+import { decodeUnheld } from '../extproc/guard/decoded-body.js'
+import { guardedRequest } from '../extproc/guard/request-attributes.js'
+import type { FilterChain, Ir, Listener, VirtualHost } from '../ir/ir.js'
+import type { Cors, RedirectAction, RefuseAction, Route } from '../ir/route.js'
+import { isBad, type ResourceStatus } from '../ir/status.js'
 import type { Resources } from '../resources/kinds/resources.js'
+import { hostNameOf } from '../routing/client-request.js'
 import type { FoundRoute } from '../routing/find-route.js'
-import { pathOf } from '../routing/match-route.js'
+import { headerValue, pathOf, type RoutedRequest } from '../routing/match-route.js'
 import { atOnce, runInTurns } from '../turns.js'
+import { buildRedirect } from '../xds/translator/redirect.js'
+import { routeContext } from '../xds/translator/route-context.js'
 import { type Reached, reachListener } from './choose-listener.js'
 import { documentAnswer } from './document-answer.js'
-import { explainCheck } from './explain-check.js'
+import { type CheckModel, type CheckPlace, explainCheck } from './explain-check.js'
 import type { ExplainRequest } from './explain-request.js'
 import type { ExplainedAnswer, ExplainedPlace, Explanation } from './explanation.js'
 import { guardRefusal } from './guarded-body.js'
-import { largeBody } from './large-body.js'
-import { preflightOn } from './preflight.js'
-import { redirectLocation } from './redirect-location.js'
-import { refusalReasons } from './refusal-reasons.js'
 import {
   backendsText,
   describeRoute,
@@ -71,6 +73,9 @@ export async function explain(model: ExplainModel, request: ExplainRequest): Pro
     notes,
   }
 }
+
+const withBody = (request: ExplainRequest, body: Uint8Array | undefined): ExplainRequest =>
+  body === undefined ? request : { ...request, body }
 
 const withoutBody = ({ body: _, ...answer }: ExplainedAnswer): ExplainedAnswer => answer
 
@@ -128,14 +133,18 @@ async function outcomeOn(
   if (authz === undefined)
     return { policies, ...(await guarded(model, request, { reached, entries, text: openText })) }
   const limit = isForAudits(route) ? undefined : route.authzBodyBytes
-  if (limit !== undefined && (request.body?.length ?? 0) > limit)
+  const held = await heldRequest(reached.found, request.body)
+  const isLarge = held === 'too large' || (request.body?.length ?? 0) > (limit ?? Infinity)
+  if (limit !== undefined && isLarge)
     return { policies, ...(await largeBody(model, request, { ...reached, authz }, limit)) }
-  const { decision, ...check } = await explainCheck(model, request, { ...reached, authz })
+  const place = held === 'too large' ? reached : { ...reached, found: held.found }
+  const given = held === 'too large' ? request : withBody(request, held.body)
+  const { decision, ...check } = await explainCheck(model, given, { ...place, authz })
   if (authz.isClosed === true)
     return { policies, result: 'refused', ...check, changes: changesOf(route, model) }
   if (decision.type === 'reply') return { policies, result: 'denied', ...check }
   const text = allowedText(authz, policies, decision.token !== undefined)
-  const outcome = await guarded(model, request, { reached, entries, text })
+  const outcome = await guarded(model, given, { reached: place, entries, text })
   const isAnswered = outcome.answer.from === 'backend'
   const answer = { ...outcome.answer, ...(isAnswered && { reason: decision.reason }) }
   return { policies, ...check, ...outcome, answer }
@@ -286,3 +295,200 @@ export function neededFor(ir: Ir, request: ExplainRequest): NeededDocuments {
     discovery: route.action.type === 'answered',
   }
 }
+
+// Computes the Location header that Envoy derives from a route's RedirectAction.
+
+type EnvoyRedirect = ReturnType<typeof buildRedirect>
+
+/** The redirect and where it was found. */
+export interface RedirectPlace {
+  readonly listener: Listener
+  readonly chain: FilterChain
+  readonly host: VirtualHost
+  readonly route: Route
+  readonly action: RedirectAction
+}
+
+/** Returns the URL that the client is sent to. scheme: of the request. */
+function redirectLocation(
+  { listener, chain, host, route, action }: RedirectPlace,
+  request: RoutedRequest,
+  scheme: 'http' | 'https',
+): string {
+  const redirect = buildRedirect(action, route.match.path, routeContext(listener, chain, host))
+  const { schemeRewriteSpecifier: rewritten, portRedirect } = redirect
+  const newScheme = rewritten.case === 'schemeRedirect' ? rewritten.value : scheme
+  const port = portRedirect === 0 ? '' : `:${String(portRedirect)}`
+  const newHost =
+    redirect.hostRedirect === ''
+      ? keptHost(request.authority, { scheme, newScheme, hasPort: port !== '' })
+      : redirect.hostRedirect
+  return `${newScheme}://${newHost}${port}${newTarget(redirect, route, request)}`
+}
+
+/** Drops the port of the request's host if it is replaced, or if it is the default of a scheme that is replaced. */
+function keptHost(
+  authority: string,
+  change: {
+    readonly scheme: string
+    readonly newScheme: string
+    readonly hasPort: boolean
+  },
+): string {
+  const port = authority.slice(hostNameOf(authority).length)
+  const { scheme, newScheme, hasPort } = change
+  const isOldDefault = scheme !== newScheme && port === (scheme === 'https' ? ':443' : ':80')
+  return hasPort || isOldDefault ? authority.slice(0, authority.length - port.length) : authority
+}
+
+function newTarget(
+  { pathRewriteSpecifier: rewrite }: EnvoyRedirect,
+  { match }: Route,
+  { target }: RoutedRequest,
+): string {
+  const path = pathOf(target)
+  const query = target.slice(path.length)
+  switch (rewrite.case) {
+    case 'pathRedirect':
+      return rewrite.value.includes('?') ? rewrite.value : rewrite.value + query
+    case 'prefixRewrite':
+      return rewrite.value + path.slice(match.path.value.length) + query
+    case 'regexRewrite': {
+      const { pattern, substitution } = rewrite.value
+      const text = substitution.replaceAll('\\\\', '\\')
+      return path.replace(new RegExp(pattern?.regex ?? '$^'), () => text) + query
+    }
+    default:
+      return target
+  }
+}
+
+// Finds out why a route refuses every request: the conditions that report a problem of it or of a policy for it.
+
+/** The resources and their statuses. */
+export interface RefusalSources {
+  readonly statuses: readonly ResourceStatus[]
+  readonly resources: Pick<Resources, 'proxyPolicies'>
+}
+
+/** Returns a sentence for each bad condition of the HTTPRoute, and of policies that may be for it. */
+function refusalReasons(
+  { name }: Route,
+  { statuses, resources }: RefusalSources,
+): readonly string[] {
+  const isFor = (namespace: string, httpRoute: string): boolean =>
+    name.startsWith(`${namespace}/${httpRoute}/`)
+  const policies = new Set(
+    resources.proxyPolicies
+      .filter(({ metadata, spec }) =>
+        spec.targetRefs.some(({ kind, name: target }) =>
+          kind === 'HTTPRoute' ? isFor(metadata.namespace, target) : kind === 'Gateway',
+        ),
+      )
+      .map(({ metadata }) => `${metadata.namespace}/${metadata.name}`),
+  )
+  const isOfRoute = ({ kind, namespace: own, name: named }: ResourceStatus): boolean =>
+    kind === 'HTTPRoute' && isFor(own, named)
+  const isOfPolicy = ({ kind, namespace: own, name: named }: ResourceStatus): boolean =>
+    kind === 'ProxyPolicy' && policies.has(`${own}/${named}`)
+  const sentences = statuses.flatMap((status) =>
+    status.conditions
+      .filter(
+        (condition) =>
+          isBad(condition) &&
+          (isOfRoute(status) || (isOfPolicy(status) && condition.type === 'Accepted')),
+      )
+      .map(
+        ({ type, reason, message }) =>
+          `${status.kind} ${status.namespace}/${status.name}: ${type} (${reason}): ${message.replaceAll('\n', '; ')}`,
+      ),
+  )
+  return [...new Set(sentences)]
+}
+
+// The request that a check gets where Gatehouse holds the body before it: without the encoding of its body.
+
+interface Found {
+  readonly route: Route
+  readonly request: RoutedRequest
+}
+
+/** A request as it is checked. */
+export interface HeldRequest<F extends Found> {
+  readonly found: F
+  readonly body: Uint8Array | undefined
+}
+
+/** Returns a body that cannot be decoded as it is: the check refuses it. too large: it is, once it is decoded. */
+async function heldRequest<F extends Found>(
+  found: F,
+  body: Uint8Array | undefined,
+): Promise<HeldRequest<F> | 'too large'> {
+  const { route, request } = found
+  const { authzBodyBytes: limit = Infinity } = route
+  const encoding = encodingOf(request)
+  if (route.uncheckedBody === undefined || body === undefined || encoding === '')
+    return { found, body }
+  const decoded = await decodeUnheld(body, encoding, limit)
+  if (decoded === undefined || decoded === 'too large') return decoded ?? { found, body }
+  const headers = request.headers.filter(([name]) => !OF_THE_BODY.includes(name))
+  return { found: { ...found, request: { ...request, headers } }, body: decoded }
+}
+
+const OF_THE_BODY = ['content-encoding', 'content-length']
+
+/** "": none, or one that is not decoded. */
+function encodingOf({ headers }: RoutedRequest): string {
+  const values = headers.flatMap(([name, value]) => (name === 'content-encoding' ? [value] : []))
+  return guardedRequest(new Map([['content-encoding', values]])).encoding ?? ''
+}
+
+// Explains the answer to a body that is larger than rules may read.
+
+type Denial = Pick<Explanation, 'result' | 'answer' | 'changes'> & Partial<Explanation>
+
+/** Returns the refusal of the headers, which are checked first where a token is required, or that of the body. */
+async function largeBody(
+  model: CheckModel,
+  { body: _, ...request }: ExplainRequest,
+  place: CheckPlace,
+  limit: number,
+): Promise<Denial> {
+  if (place.found.route.checksHead === true) {
+    const { decision, ...check } = await explainCheck({ ...model, isHead: true }, request, place)
+    if (decision.type === 'reply') return { result: 'denied', ...check }
+  }
+  return {
+    result: 'denied',
+    answer: {
+      from: 'Gatehouse',
+      status: 413,
+      reason: 'body-too-large',
+      text: `the body is larger than ${String(limit)} bytes, which rules may read here`,
+    },
+    changes: ['Send a smaller body, or raise --mcp-body-bytes'],
+  }
+}
+
+// Determines what Envoy's CORS filter does with a request on a route with CORS.
+
+/** Whether the CORS filter answers the request itself, and whether it allows the origin. */
+function preflightOn(
+  { cors }: Route,
+  request: RoutedRequest,
+): { readonly isAllowed: boolean } | undefined {
+  if (cors === undefined || request.method !== 'OPTIONS') return undefined
+  const origin = headerValue(request, 'origin')
+  const asked = headerValue(request, 'access-control-request-method')
+  if (origin === undefined || origin === '' || asked === undefined || asked === '') return undefined
+  return { isAllowed: allows(cors, origin) }
+}
+
+const allows = ({ allowOrigins }: Cors, origin: string): boolean =>
+  allowOrigins.some((allowed) =>
+    allowed === '*' || !allowed.includes('*')
+      ? allowed === '*' || allowed === origin
+      : matchesWhole(origin, allowed.split('*').map(quoted).join('[a-zA-Z0-9.-]+')),
+  )
+
+const quoted = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')

@@ -37,7 +37,9 @@ export async function guardRefusal(
   return {
     result: 'denied',
     answer: {
-      ...{ from: 'Gatehouse', status: reply.status, reason: kindOf(reply) },
+      from: 'Gatehouse',
+      status: reply.status,
+      reason: kindOf(reply),
       headers: Object.entries(reply.headers),
       body: Buffer.from(reply.body).toString(),
       text: `the guard refuses the body before any webhook is asked: ${problem}`,

@@ -17,6 +17,7 @@ export function policiesOf(
   if (authz?.isClosed === true) found.add(authz.policy, 'not valid')
   if (authz !== undefined) addJudging(found, authz, '')
   if (authz?.filterLists === true) found.add(authz.policy, 'mcp.filterLists')
+  if (authz?.session !== undefined) found.add(authz.policy, 'mcp.bindSession')
   if (proc !== undefined) addProcessing(found, proc)
   const [inForce, audited] = [policyFields.filter(isInForce), policyFields.filter(isAudited)]
   for (const { field, ...from } of inForce) found.add(from, field)
@@ -41,18 +42,19 @@ const EFFECTS: Readonly<Record<PolicyField['effect'], string>> = {
 
 /** Collects policies in the order in which they are first named. */
 class Found {
-  private readonly policies = new Map<string, { from: PolicySource; parts: string[] }>()
+  readonly #policies = new Map<string, { from: PolicySource; parts: string[] }>()
 
   add(from: PolicySource | undefined, part: string): void {
     if (from === undefined) return
-    const known = this.policies.get(from.policy) ?? { from, parts: [] }
+    const known = this.#policies.get(from.policy) ?? { from, parts: [] }
     if (!known.parts.includes(part)) known.parts.push(part)
-    this.policies.set(from.policy, known)
+    this.#policies.set(from.policy, known)
   }
 
   all(): readonly ExplainedPolicy[] {
-    return [...this.policies.values()].map(({ from: { policy, source }, parts }) => ({
-      ...{ policy, source },
+    return [...this.#policies.values()].map(({ from: { policy, source }, parts }) => ({
+      policy,
+      source,
       parts,
     }))
   }
@@ -93,6 +95,7 @@ function addProcessing(found: Found, entry: ProcEntry): void {
     case 'well-known':
       return found.add(entry.policy, 'mcp')
     case 'lists':
+    case 'sessions':
     case 'unchecked-body':
       return
     case 'guard-audit':
@@ -127,6 +130,9 @@ export function laterNotes(route: Route, entries: RouteEntries): readonly string
     ...(authz?.filterLists === true
       ? ['Lists in the reply lose the items that the rules deny']
       : []),
+    ...(authz?.session === undefined
+      ? []
+      : ['A session that the server names is sealed: it is good for this caller alone']),
   ]
 }
 
@@ -141,13 +147,17 @@ function limitText({ requests, perMs, burst, isKeyed }: LocalLimit): string {
 }
 
 interface Phases {
-  readonly request: readonly Pick<Webhook, 'backend'>[]
-  readonly response: readonly Pick<Webhook, 'backend'>[]
+  readonly request: readonly Pick<Webhook, 'backend' | 'deadlineMs'>[]
+  readonly response: Phases['request']
 }
 
 function webhooksText({ request, response }: Phases): string {
   const names = (list: Phases['request']): string =>
-    list.map(({ backend }) => backend).join(', ') || 'none'
+    list
+      .map(({ backend, deadlineMs: most }) =>
+        most === undefined ? backend : `${backend} (within ${String(most)} ms)`,
+      )
+      .join(', ') || 'none'
   return `for the request ${names(request)}; for the reply ${names(response)}`
 }
 

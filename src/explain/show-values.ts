@@ -1,11 +1,12 @@
 // Formats the values that a decision read: claims, headers, parts of the request. Hides credentials.
 
-import type { Attributes } from '../cel/attributes.js'
+import type { Attributes, McpAttributes, RequestAttributes } from '../cel/attributes.js'
 import type { Reads } from '../cel/reads.js'
 import { type Hide, loggable } from '../decision-log.js'
 import { claim } from '../extauthz/claims.js'
 import type { Json, JsonObject } from '../ir/json.js'
-import { mcpRead, requestRead } from './read-attributes.js'
+import { hostNameOf } from '../routing/client-request.js'
+import { pathOf } from '../routing/match-route.js'
 
 /** Formats texts in quotes, lists in brackets, and missing values as "absent". */
 export const shown = (value: Json | undefined): string =>
@@ -71,5 +72,49 @@ function valueOf(attributes: Attributes, root: string, member: string, hide: Hid
       return shownJson(mcpRead(attributes.mcp, member), hide)
     default:
       return shownJson((whole as unknown as JsonObject)[member] ?? null, hide)
+  }
+}
+
+// Reads members of the variables request and mcp by the names that expressions use.
+
+type Text = string | null
+
+/** Returns request.MEMBER; null: there is no such member. */
+function requestRead(request: RequestAttributes | undefined, member: string): Text {
+  if (request === undefined) return null
+  const { method, scheme, version, pathAndQuery, host } = request
+  const values: Readonly<Record<string, string>> = {
+    method,
+    scheme,
+    version,
+    pathAndQuery,
+    host: hostNameOf(host).replace(/\.$/, ''),
+    path: pathOf(pathAndQuery),
+    uri: `${scheme}://${host}${pathAndQuery}`,
+  }
+  return values[member] ?? null
+}
+
+/** Returns mcp.MEMBER. Arguments of a tool are not shown, as they are the content of the message. */
+function mcpRead(mcp: McpAttributes | undefined, member: string): string | number | null {
+  if (mcp === undefined) return null
+  switch (member) {
+    case 'method':
+      return mcp.method
+    case 'protocolVersion':
+      return mcp.protocolVersion
+    case 'id':
+      return typeof mcp.id === 'bigint' ? String(mcp.id) : mcp.id
+    case 'tool':
+    case 'tool.name':
+      return mcp.toolName
+    case 'prompt':
+    case 'prompt.name':
+      return mcp.promptName
+    case 'resource':
+    case 'resource.uri':
+      return mcp.resourceUri
+    default:
+      return '(not shown)'
   }
 }

@@ -86,8 +86,13 @@ async function tracedDecision(
     ...(deps.ruleBudget && { ruleBudget: deps.ruleBudget }),
   }
   const context: CheckContext = {
-    ...{ options, limit: createLogLimit(deps.now), lookUps: new KeyLookUps(options) },
-    ...{ bodies: createBodyLine(), costly: new CostlyExpressions(), isAudit, recordStep },
+    options,
+    limit: createLogLimit(deps.now),
+    lookUps: new KeyLookUps(options),
+    bodies: createBodyLine(),
+    costly: new CostlyExpressions(),
+    isAudit,
+    recordStep,
     ...(deps.isHead && { isHead: deps.isHead }),
   }
   const call = { isCancelled: () => false, deadline: Infinity }

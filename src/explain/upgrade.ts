@@ -1,5 +1,6 @@
 // Determines which requests ask for another protocol (WebSocket), and which of these Envoy refuses before any filter.
 
+import { UPGRADE_REFUSED } from '../ir/names.js'
 import type { Route } from '../ir/route.js'
 import { headerValue, type RoutedRequest } from '../routing/match-route.js'
 import type { Explanation } from './explanation.js'
@@ -32,7 +33,7 @@ export function refusedUpgrade(
 const REFUSED: Pick<Explanation, 'result' | 'answer' | 'changes'> = {
   result: 'denied',
   answer: byEnvoy(
-    403,
+    UPGRADE_REFUSED.status,
     'upgrades are refused: only routes that are neither protected nor guarded accept them, and only to WebSocket',
   ),
   changes: ['Send the request without the header Upgrade'],

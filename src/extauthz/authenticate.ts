@@ -1,5 +1,6 @@
 // Authenticates a request by its token and the mode of its entry (decisions 1, 3 and 5).
 
+import { andThen } from '../turns.js'
 import { type BearerToken, bearerToken, unreadToken } from './authorization-header.js'
 import type { CompiledJwt } from './authz-table.js'
 import {
@@ -12,7 +13,7 @@ import {
 } from './claims.js'
 import type { FreshKeys } from './fresh-keys.js'
 import { type CompactParts, compactParts, type JoseHeader, type Jws, readParts } from './jws.js'
-import { chooseKey, verifyJws } from './jws-signature.js'
+import { keysFor, type VerificationKey, verifyJws } from './jws-signature.js'
 import type { CompiledProvider } from './provider.js'
 import type { RecordStep, TokenHeader } from './record-step.js'
 import { type RememberedToken, tokenDigest } from './token-memory.js'
@@ -48,10 +49,13 @@ export interface AuthenticationContext {
   readonly nowSeconds: number
   /** Undefined in servers. */
   readonly recordStep?: RecordStep | undefined
-  /** Fetches the provider's keys again, within limits. hasKey: tests the configuration that the entry has then. */
+  /**
+   * Fetches the provider's keys again, within limits. name: of the wanted key. hasKey: tests the configuration that the entry
+   * has then.
+   */
   readonly withFreshKeys: (
     provider: CompiledProvider,
-    header: JoseHeader,
+    name: string,
     hasKey: (jwt: CompiledJwt) => boolean,
   ) => Promise<FreshKeys>
 }
@@ -111,9 +115,6 @@ type Outcome = Authentication | UnknownKey
 /** A value, or a promise where a key must be fetched or a large key verifies in a thread. */
 type Soon<T> = T | Promise<T>
 
-const andThen = <T, U>(value: Soon<T>, next: (value: T) => Soon<U>): Soon<U> =>
-  value instanceof Promise ? value.then(next) : next(value)
-
 const verifyNew = (
   jwt: CompiledJwt,
   token: CompactParts | undefined,
@@ -158,29 +159,37 @@ const headerOf = ({ algorithm, kid, type }: JoseHeader): TokenHeader => ({
 
 async function tryFreshKeys(
   providers: readonly CompiledProvider[],
-  { provider }: UnknownKey,
+  { provider, fault }: UnknownKey,
   attempt: Attempt,
 ): Promise<Authentication> {
-  const { jws, claims, context } = attempt
+  const { claims, context } = attempt
   const issuer = claim(claims.json, 'iss')
+  const tried = candidates(providers, attempt)
   const hasKey = (renewed: CompiledJwt): boolean =>
-    ofIssuer(renewed, issuer).some(
-      ({ keys }) => keys !== undefined && chooseKey(jws.header, keys) !== undefined,
+    candidates(ofIssuer(renewed, issuer), attempt).some(
+      ({ key }) => !tried.some((known) => known.key.equals(key)),
     )
-  const fresh = await context.withFreshKeys(provider, jws.header, hasKey)
+  const fresh = await context.withFreshKeys(provider, nameOfKey(attempt), hasKey)
   context.recordStep?.({ step: 'refetch', result: fresh.type })
   if (fresh.type === 'unanswered') return UNANSWERED
-  if (fresh.type === 'unknown') return withoutKey(providers)
+  if (fresh.type === 'unknown') return withoutKey(providers, fault)
   const renewed = ofIssuer(fresh.jwt, issuer)
   const second = await tryProviders(renewed, attempt)
-  return second.type === 'unknown-key' ? withoutKey(renewed) : second
+  return second.type === 'unknown-key' ? withoutKey(renewed, second.fault) : second
 }
 
+const candidates = (
+  providers: readonly CompiledProvider[],
+  { jws }: Attempt,
+): readonly VerificationKey[] => providers.flatMap(({ keys = [] }) => keysFor(jws.header, keys))
+
+/** A token that names no key stands for its own: one that nobody signed must not make others wait that look like it. */
+const nameOfKey = ({ jws: { header }, digest }: Attempt): string =>
+  JSON.stringify([header.algorithm, header.kid ?? { digest }])
+
 /** Reports "unavailable" if some key set was never fetched, since it may contain the key. */
-const withoutKey = (providers: readonly CompiledProvider[]): Authentication =>
-  providers.some(({ keys }) => keys === undefined)
-    ? UNAVAILABLE
-    : { type: 'refused', fault: 'unknown-key' }
+const withoutKey = (providers: readonly CompiledProvider[], fault: TokenFault): Authentication =>
+  providers.some(({ keys }) => keys === undefined) ? UNAVAILABLE : { type: 'refused', fault }
 
 /** Providers whose issuer is the token's iss; more than one only where a configuration repeats an issuer. */
 const ofIssuer = (jwt: CompiledJwt, issuer: unknown): readonly CompiledProvider[] =>
@@ -199,6 +208,8 @@ interface Attempt {
 interface UnknownKey {
   readonly type: 'unknown-key'
   readonly provider: CompiledProvider
+  /** If it does not: bad-signature where a token that names no key was tried with those of the set. */
+  readonly fault: 'unknown-key' | 'bad-signature'
 }
 
 const UNKNOWN_ISSUER: Outcome = { type: 'refused', fault: 'unknown-issuer' }
@@ -229,33 +240,44 @@ function tryProvider(provider: CompiledProvider, attempt: Attempt): Soon<Outcome
       issuer,
       header: headerOf(jws.header),
       keys: undefined,
-      isFound: false,
+      tried: 0,
     })
     return UNAVAILABLE
   }
   const fault = claimsFault(jws.header, claims.json, provider, nowSeconds)
   if (recordStep !== undefined)
     recordStep({
-      ...{ step: 'claims', rules: provider, claims: claims.json, header: headerOf(jws.header) },
-      ...{ nowSeconds, fault },
+      step: 'claims',
+      rules: provider,
+      claims: claims.json,
+      header: headerOf(jws.header),
+      nowSeconds,
+      fault,
     })
   if (fault !== undefined) return { type: 'refused', fault }
-  const key = chooseKey(jws.header, keys)
-  if (recordStep !== undefined) {
-    const isFound = key !== undefined
-    recordStep({ step: 'key', issuer, header: headerOf(jws.header), keys: keys.length, isFound })
-  }
-  if (key === undefined)
-    return provider.source.type === 'remote'
-      ? { type: 'unknown-key', provider }
-      : { type: 'refused', fault: 'unknown-key' }
+  const fitting = keysFor(jws.header, keys)
+  if (recordStep !== undefined)
+    recordStep({
+      step: 'key',
+      issuer,
+      header: headerOf(jws.header),
+      keys: keys.length,
+      tried: fitting.length,
+    })
+  if (fitting.length === 0) return withoutGoodKey(provider, 'unknown-key')
   const wasVerified = provider.memory.wasVerified(attempt.digest)
-  return andThen(wasVerified || verifyJws(jws, key), (isGood) => {
-    recordStep?.({ step: 'signature', isGood })
-    if (!isGood) return BAD_SIGNATURE
-    return { type: 'verified', token: remember(provider, attempt, wasVerified) }
+  return andThen(wasVerified || verifyJws(jws, fitting), (isGood) => {
+    recordStep?.({ step: 'signature', isGood, tried: fitting.length })
+    if (isGood) return { type: 'verified', token: remember(provider, attempt, wasVerified) }
+    // A key that the token names by its kid has been found.
+    return jws.header.kid === undefined ? withoutGoodKey(provider, 'bad-signature') : BAD_SIGNATURE
   })
 }
+
+const withoutGoodKey = (provider: CompiledProvider, fault: UnknownKey['fault']): Outcome =>
+  provider.source.type === 'remote'
+    ? { type: 'unknown-key', provider, fault }
+    : { type: 'refused', fault }
 
 const BAD_SIGNATURE: Outcome = { type: 'refused', fault: 'bad-signature' }
 

@@ -2,9 +2,12 @@
 
 import type { Attributes } from '../cel/attributes.js'
 import { Budget } from '../cel/budget.js'
-import type { McpRequest } from '../mcp/http-message.js'
+import { type HttpMessage, type McpRequest, readMcpRequest } from '../mcp/http-message.js'
 import { isListMethod } from '../mcp/lists.js'
+import { McpProblem } from '../mcp/mcp-problem.js'
+import { isNormalResource } from '../mcp/resource-uri.js'
 import { requestScheme } from '../oauth/base-url.js'
+import { err, type Result } from '../result.js'
 import {
   type CompiledRules,
   judge,
@@ -15,8 +18,9 @@ import {
 } from '../rules/judge.js'
 import { listRequestText } from '../rules/list-request.js'
 import { mcpAttributes } from '../rules/mcp-attributes.js'
+import { nextTurn, type Work } from '../turns.js'
 import type { CompiledEntry } from './authz-table.js'
-import { warnOfBudget, warnOfValues } from './budget-warnings.js'
+import type { BodyLine } from './body-line.js'
 import { type CheckCall, type CheckContext, isOver } from './check-context.js'
 import type { CheckRequest } from './check-request.js'
 import {
@@ -31,7 +35,6 @@ import {
   refuseUnread,
 } from './decision.js'
 import { keptVerdict, withVerdict } from './kept-verdicts.js'
-import { readMessages } from './mcp-messages.js'
 import { withoutOwnCookies } from './own-cookies.js'
 import type { RecordStep } from './record-step.js'
 import type { RememberedToken } from './token-memory.js'
@@ -78,7 +81,9 @@ function authorizeNow(
   call: CheckCall,
 ): Decision | Promise<Decision> {
   if (!entry.readsMcp) return conclude(context, entry, caller, judgeOnce(context, entry, caller))
-  const read = readMessages(context.bodies, caller.request, () => isOver(context, call))
+  const read = readMessages(context.bodies, caller.request, entry.rules, () =>
+    isOver(context, call),
+  )
   if (!(read instanceof Promise)) return judgeMessages(context, entry, caller, read)
   return read.then((late) => {
     if (isOver(context, call)) return refuseUnchecked('deadline')
@@ -138,7 +143,7 @@ function judgeCalls(
   const allowing = new Set<RuleVerdict>()
   for (const one of all) {
     const verdict = judge(rules, one, budget)
-    if (verdict.fault !== undefined) return { ...verdict, tool: one.mcp.toolName }
+    if (verdict.fault !== undefined) return { ...verdict, call: one.mcp }
     allowing.add(verdict)
   }
   const scopes = judgeScopes(rules.scopes, all, caller.token?.claims.json, budget)
@@ -146,7 +151,7 @@ function judgeCalls(
   const verdict = scopes.fault === undefined && others.length === 0 ? allowedAll : scopes
   const [only] = all
   return all.length === 1 && only !== undefined && verdict.fault !== undefined
-    ? { ...verdict, tool: only.mcp.toolName }
+    ? { ...verdict, call: only.mcp }
     : verdict
 }
 
@@ -165,7 +170,7 @@ function conclude(
   if (fault !== undefined)
     return {
       ...refusal(entry, caller, { ...verdict, fault }, mcp),
-      by: { rule: verdict.rule, tool: verdict.tool, token, mcp },
+      by: { rule: verdict.rule, call: verdict.call, token, mcp },
     }
   const listRequest = mcp && listRequestOf(entry, caller, mcp)
   const cookie = withoutOwnCookies(request.headers.get('cookie'))
@@ -295,3 +300,87 @@ const attributesOf = ({ request, token, source }: Caller): Attributes => ({
     headers: request.headers,
   },
 })
+
+// Warnings of rules and values that exceed their budget.
+
+/** Logs that the rules of a route exceeded their budget. rule: the one that spent it. */
+function warnOfBudget(context: CheckContext, { entry }: CompiledEntry, rule: string): void {
+  const message = context.isAudit ? BUDGET_OF_AUDITED_RULES : BUDGET_OF_RULES
+  warnOnce(context, { route: entry.route, rule }, message)
+}
+
+/** Logs that the values for Envoy of a route exceeded their budget. */
+function warnOfValues(context: CheckContext, { entry }: CompiledEntry): void {
+  warnOnce(context, { route: entry.route }, BUDGET_OF_VALUES)
+}
+
+const BUDGET_OF_RULES = 'the rules of a route exceeded their budget; the request was denied'
+const BUDGET_OF_AUDITED_RULES =
+  'the rules of a route in mode Audit exceeded their budget; the request counts as denied'
+const BUDGET_OF_VALUES =
+  'the header values and limit keys of a route exceeded their budget; the remaining ones have no value'
+
+/** Logs a warning, limited per message and fields. */
+function warnOnce(
+  { options, limit }: CheckContext,
+  fields: Readonly<Record<string, string>>,
+  message: string,
+): void {
+  try {
+    const leftOut = limit.take(`${message} ${Object.values(fields).join(' ')}`)
+    if (leftOut === undefined) return
+    options.logger.warn({ ...fields, leftOut }, message)
+  } catch {
+    // Bookkeeping changes no decision.
+  }
+}
+
+// Reads the MCP messages in the body of a check, which the rules are asked about.
+
+/**
+ * not sent: Envoy still has an earlier configuration, which sends no bodies. busy: too many bodies are waiting. unawaited:
+ * the check was over before its body was read.
+ */
+export type ReadMessages = Result<McpRequest, McpProblem> | 'not sent' | 'busy' | 'unawaited'
+
+const EMPTY = new Uint8Array()
+
+/** rules: those that judge the messages. Synchronous if the body is short. isOver: whether nobody waits for the check any more. */
+function readMessages(
+  line: BodyLine,
+  { method, headers, body = EMPTY }: CheckRequest,
+  rules: CompiledRules | undefined,
+  isOver: () => boolean,
+): ReadMessages | Promise<ReadMessages> {
+  if (body.length === 0 && Number(headers.get('content-length') ?? 0) > 0) return 'not sent'
+  const work = readRequest({ method, headers, body }, rules?.readResources === true)
+  const step = work.next()
+  if (step.done === true) return step.value
+  return line.run(() => finish(work, isOver)) ?? 'busy'
+}
+
+const NOT_NORMAL =
+  'The URI of a resource is not in its normal form: as parsers of URLs write it, without escapes that it does not need'
+
+/** hasResourceRules: whether rules judge resources by their URIs, which then have one spelling only. */
+function* readRequest(
+  http: HttpMessage,
+  hasResourceRules: boolean,
+): Work<Result<McpRequest, McpProblem>> {
+  const read = yield* readMcpRequest(http)
+  if (!read.ok || !hasResourceRules || read.value.calls.every(isNormalResource)) return read
+  return err(new McpProblem('invalid-params', NOT_NORMAL, read.value.id))
+}
+
+async function finish(
+  work: Work<Result<McpRequest, McpProblem>>,
+  isOver: () => boolean,
+): Promise<ReadMessages> {
+  for (;;) {
+    // Others wait for its place in the line.
+    if (isOver()) return 'unawaited'
+    await nextTurn()
+    const step = work.next()
+    if (step.done === true) return step.value
+  }
+}

@@ -8,6 +8,8 @@ import type { AuthzEntry, JwtAuthentication, JwtProvider } from '../ir/authz-ent
 import type { ForGateways } from '../ir/for-gateways.js'
 import { PARTIAL_BODY_HEADER } from '../ir/names.js'
 import { MCP_HEADERS } from '../mcp/http-message.js'
+import { PARAM_PREFIX } from '../mcp/param-headers.js'
+import { createSessionSeal, SESSION_HEADER, type SessionSeal } from '../oauth/session-seal.js'
 import { allRules, compileRules } from '../rules/compile-rules.js'
 import type { CompiledRules } from '../rules/judge.js'
 import { atOnce, mapWork, type Work } from '../turns.js'
@@ -63,6 +65,8 @@ export interface CompiledEntry extends ForGateways {
   readonly values?: CompiledValues
   /** Whether one of its expressions does not compile; every request is then refused (decision 4). */
   readonly broken: boolean
+  /** Opens the sessions of callers; absent: they are bound to nobody. */
+  readonly session?: SessionSeal
   /** The request headers that a check of this entry reads. */
   readonly headers: HeaderNames
   readonly readsSource: boolean
@@ -148,25 +152,37 @@ function* compileOne(entry: AuthzEntry, known: Known): Work<CompiledEntry> {
   const values = compileValues(entry, known.compileOneValue)
   const reads = [...all, ...(values?.all ?? [])].map((expression) => expression.reads)
   return {
-    ...{ entry, paths },
+    entry,
+    paths,
     ...(entry.gateways && { gateways: entry.gateways }),
     ...(entry.jwt && { jwt: { ...entry.jwt, providers, headers: known.headers } }),
     ...(rules && { rules }),
     ...(values && { values }),
+    ...(entry.session && { session: createSessionSeal(entry.session) }),
     broken: (rules === undefined && entry.authorization !== undefined) || values?.isBroken === true,
-    headers: headersOf(reads, [
-      ...(entry.allowedOrigins === undefined ? [] : ['origin']),
-      ...(readsMcp ? [...MCP_HEADERS, PARTIAL_BODY_HEADER] : []),
-    ]),
+    headers: headersOf(
+      reads,
+      [
+        ...(entry.allowedOrigins === undefined ? [] : ['origin']),
+        ...(entry.session === undefined ? [] : [SESSION_HEADER]),
+        ...(readsMcp ? [...MCP_HEADERS, PARTIAL_BODY_HEADER] : []),
+      ],
+      readsMcp ? PARAM_PREFIX : undefined,
+    ),
     readsSource: reads.some(({ roots }) => roots.has('source')),
     readsMcp,
   }
 }
 
-function headersOf(reads: readonly Reads[], more: readonly string[]): HeaderNames {
+function headersOf(
+  reads: readonly Reads[],
+  more: readonly string[],
+  prefix: string | undefined,
+): HeaderNames {
   const own = ['authorization', 'cookie', 'x-forwarded-proto', ...more]
   const read = reads.map(({ requestHeaders }) => requestHeaders)
   return new HeaderNames(
     read.includes('all') ? 'all' : [...own, ...read.flatMap((names) => [...names])],
+    prefix,
   )
 }

@@ -13,14 +13,16 @@ import {
   PARTIAL_BODY_HEADER,
   REASON_KEY,
   SEAL_HEADERS,
+  SESSION_KEY,
 } from '../ir/names.js'
+import { type OpenedSession, SESSION_HEADER } from '../oauth/session-seal.js'
 import { REQUEST_ID } from '../request-id.js'
 import type { CheckReply, Decision, Reason } from './decision.js'
 import type { RememberedToken } from './token-memory.js'
 import type { ValuesForEnvoy } from './values-for-envoy.js'
 
 /** google.rpc.Code by HTTP status; Envoy logs it. */
-const RPC_CODES = { 400: 3, 401: 16, 403: 7, 413: 8, 500: 13, 503: 14 } as const
+const RPC_CODES = { 400: 3, 401: 16, 403: 7, 404: 5, 413: 8, 500: 13, 503: 14 } as const
 /** HeaderValueOption.append_action; the default would append to existing values. */
 const OVERWRITE_IF_EXISTS_OR_ADD = 2
 
@@ -65,12 +67,20 @@ interface OfOneRequest {
   readonly cookie?: string
   readonly listRequest?: string
   readonly values?: ValuesForEnvoy
+  readonly session?: OpenedSession
   readonly auditReason?: Reason
   readonly seal?: string
 }
 
-const isOfOneRequest = ({ cookie, listRequest, values, auditReason }: OfOneRequest): boolean =>
+const isOfOneRequest = ({
+  cookie,
+  listRequest,
+  values,
+  session,
+  auditReason,
+}: OfOneRequest): boolean =>
   cookie !== undefined ||
+  session !== undefined ||
   listRequest !== undefined ||
   values !== undefined ||
   auditReason !== undefined
@@ -82,12 +92,13 @@ const isOfOneRequest = ({ cookie, listRequest, values, auditReason }: OfOneReque
 function encodeAllow(
   forwardToken: boolean,
   claims?: LazyValue<JsonObject>,
-  { cookie, listRequest, values, auditReason, seal }: OfOneRequest = {},
+  { cookie, listRequest, values, session, auditReason, seal }: OfOneRequest = {},
 ): Uint8Array {
   writer.begin()
   const limitKeys = values?.limitKeys
   if (auditReason !== undefined) writeField(AUDIT_REASON_KEY, auditReason)
   if (listRequest !== undefined) writeField(LIST_REQUEST_KEY, listRequest)
+  if (session !== undefined) writeField(SESSION_KEY, session.sealed)
   if (limitKeys !== undefined) writeField(LIMIT_KEYS_KEY, limitKeys)
   if (claims !== undefined) {
     if (claims.exact !== undefined) writeField(EXACT_CLAIMS_KEY, claims.exact)
@@ -101,6 +112,7 @@ function encodeAllow(
   if (!forwardToken) writer.text(5, 'authorization')
   if (cookie === '') writer.text(5, 'cookie')
   else if (cookie !== undefined) writeHeader('cookie', cookie)
+  if (session !== undefined) writeHeader(SESSION_HEADER, session.id)
   for (const [name, value] of values?.requestAppend ?? []) writeHeader(name, value, APPENDED)
   for (const [name, value] of values?.requestSet ?? []) writeHeader(name, value)
   if (seal !== undefined) writeHeader(SEAL_HEADERS.authz, seal)

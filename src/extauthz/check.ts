@@ -1,23 +1,38 @@
 // Runs one check: open, find the entry, check the path, authenticate, authorize, encode. Never throws; failures deny.
 
 import { CostlyExpressions } from '../cel/costly-expressions.js'
+import { hider, type RequestFacts } from '../decision-log.js'
 import { errorKind } from '../errors.js'
-import { RELAY_COOKIES_KEY } from '../ir/names.js'
+import type { AuthzEntry } from '../ir/authz-entry.js'
+import { PROBE_HEADER, PROBED_HEADER, RELAY_COOKIES_KEY } from '../ir/names.js'
 import { createLogLimit, type LogLimit } from '../log-limit.js'
-import type { ProbeSigns } from '../probes/probe-signs.js'
+import { mcpSpanAttributes } from '../mcp/span-attributes.js'
+import { aboutRequest, NO_PROOF, probeAnswerText, type ProbeSigns } from '../probes/probe-signs.js'
+import {
+  sentContext,
+  type SpanAttributes,
+  TRACEPARENT,
+  type Tracer,
+  TRACESTATE,
+} from '../tracing.js'
 import { audited } from './audit.js'
 import type { CompiledEntry } from './authz-table.js'
 import { createBodyLine } from './body-line.js'
 import type { CheckCall, CheckContext, CheckOptions } from './check-context.js'
-import { type CheckEnvelope, openCheckRequest, requestIdIn } from './check-request.js'
+import {
+  type CheckEnvelope,
+  openCheckRequest,
+  readCheckRequest,
+  requestIdIn,
+} from './check-request.js'
 import { encodeDecision } from './check-response.js'
-import { traceCheck } from './check-span.js'
 import { decide } from './decide.js'
-import { type Decision, refuseUnchecked } from './decision.js'
-import { logDecision, logUnknown } from './decision-line.js'
+import { CALL_HEADERS, decidedCalls } from './decided-calls.js'
+import { type Decision, type Refusal, refuseProbe, refuseUnchecked } from './decision.js'
+import { decisionPlace, logDecision, logUnknown } from './decision-line.js'
 import { AUDITS, KeyLookUps } from './fresh-keys.js'
+import { HeaderNames } from './header-names.js'
 import { removeOwnCookies } from './own-cookies.js'
-import { type ProbeRefusal, probeRefusal } from './probe-refusal.js'
 
 /**
  * Checks one encoded CheckRequest and returns the encoded CheckResponse. gateway: the only Gateway that the caller serves,
@@ -36,7 +51,8 @@ export type Check = (
 export function createCheck(options: CheckOptions): Check {
   const limit = createLogLimit(options.now)
   const context: CheckContext = {
-    ...{ options, limit },
+    options,
+    limit,
     lookUps: new KeyLookUps(options),
     bodies: createBodyLine(),
     costly: new CostlyExpressions(options.ruleBudget),
@@ -45,7 +61,9 @@ export function createCheck(options: CheckOptions): Check {
   // Audits have their own queues: they must not take the places of checks.
   const auditing: CheckContext = {
     ...context,
-    ...{ lookUps: new KeyLookUps(options, AUDITS), bodies: createBodyLine(), isAudit: true },
+    lookUps: new KeyLookUps(options, AUDITS),
+    bodies: createBodyLine(),
+    isAudit: true,
     costly: new CostlyExpressions(options.ruleBudget),
   }
   const ofHeads: CheckContext = { ...context, isHead: true }
@@ -189,4 +207,121 @@ function warnOfUnknown(
     },
     'a check names an unknown route',
   )
+}
+
+// Creates the span of a check. The request is parsed a second time, but only if the span is exported.
+
+const NAME = 'gatehouse.check'
+const HEADERS = new HeaderNames([
+  TRACEPARENT,
+  TRACESTATE,
+  'x-request-id',
+  'authorization',
+  'proxy-authorization',
+  'cookie',
+  ...CALL_HEADERS,
+])
+
+/** A request and its call, as received. */
+export interface CheckedRequest {
+  /** The CheckRequest. */
+  readonly bytes: Buffer
+  readonly call: CheckCall
+  /** When it began, in milliseconds of performance.now(). */
+  readonly start: number
+}
+
+/** Records a check. entry: undefined if the route is not known. @throws RangeError when the CheckRequest is malformed. */
+function traceCheck(
+  tracer: Tracer,
+  { bytes, call, start }: CheckedRequest,
+  entry: AuthzEntry | undefined,
+  decision: Decision,
+): void {
+  const request = readCheckRequest(openCheckRequest(bytes), HEADERS)
+  const ofEnvoy = sentContext((name) => call.metadata?.(name) ?? [])
+  const sent =
+    ofEnvoy.parent === undefined ? sentContext((name) => allOf(request.headers.get(name))) : ofEnvoy
+  const span = tracer.start(NAME, {
+    ...(tracer.propagates && sent),
+    kind: 'server',
+    startedAt: start,
+  })
+  const isFault = decision.type === 'reply' && decision.reply.status >= 500
+  if (span.isRecording) {
+    const facts = { ...request, pathAndQuery: request.path }
+    span.set({ ...requestAttributes(facts), ...decisionAttributes(decision, entry, facts) })
+  }
+  span.end(isFault ? decision.reason : undefined)
+}
+
+const allOf = (value: string | readonly string[] | undefined): readonly string[] =>
+  value === undefined ? [] : typeof value === 'string' ? [value] : value
+
+const oneOf = (value: string | readonly string[] | undefined): string | undefined =>
+  typeof value === 'string' ? value : undefined
+
+/** Returns the attributes of a request: the path without its query, and no credentials. */
+function requestAttributes(facts: RequestFacts): SpanAttributes {
+  const hide = hider(facts)
+  const { method, host, pathAndQuery, headers } = facts
+  const [path = ''] = pathAndQuery.split(/[?#]/, 1)
+  const id = oneOf(headers.get('x-request-id'))
+  return {
+    'http.request.method': hide(method),
+    'server.address': hide(host),
+    'url.path': hide(path),
+    'gatehouse.request_id': id === undefined ? undefined : hide(id),
+  }
+}
+
+function decisionAttributes(
+  decision: Decision,
+  entry: AuthzEntry | undefined,
+  facts: RequestFacts,
+): SpanAttributes {
+  const place = entry === undefined ? {} : decisionPlace(entry, decision)
+  return {
+    'gatehouse.decision': decision.type === 'allow' ? 'allow' : 'deny',
+    'gatehouse.reason': decision.reason,
+    'gatehouse.route': entry?.route,
+    'gatehouse.policy': place.policy,
+    'gatehouse.rule': place.rule,
+    'http.response.status_code': decision.type === 'reply' ? decision.reply.status : undefined,
+    ...mcpSpanAttributes(decidedCalls(decision, facts), hider(facts)),
+  }
+}
+
+// Refuses the probes of a mesh's controller, which no backend may see, and proves that the route asks Gatehouse. A
+// made-up probe is refused too, without a proof.
+
+/** The refusal of a probe. */
+interface ProbeRefusal {
+  readonly refusal: Refusal
+  /** Whether the probe is a replica's own. */
+  readonly isOwn: boolean
+}
+
+const NAMES = new HeaderNames([PROBE_HEADER])
+
+/**
+ * Returns undefined for a request that is no probe. isAudited: the route proves nothing here, but a guard behind adds its own
+ * proof to the answer. @throws RangeError when the message is malformed.
+ */
+function probeRefusal(
+  signs: ProbeSigns,
+  envelope: CheckEnvelope,
+  { key, isAudited }: Pick<AuthzEntry, 'key' | 'isAudited'>,
+): ProbeRefusal | undefined {
+  // Most requests have the name nowhere: looking for it costs less than reading headers.
+  if (!envelope.reader.buffer.includes(PROBE_HEADER)) return undefined
+  const { headers, host, path } = readCheckRequest(envelope, NAMES)
+  const value = headers.get(PROBE_HEADER)
+  if (value === undefined) return undefined
+  const question = typeof value === 'string' ? value : ''
+  const proof = signs.prove(question, 'ext_authz', aboutRequest(key, host, path))
+  if (proof === undefined) return { refusal: refuseProbe(), isOwn: false }
+  const proofs = { ext_authz: isAudited === true ? NO_PROOF : proof, ext_proc: NO_PROOF }
+  const answer = probeAnswerText({ question, proofs })
+  return { refusal: refuseProbe([PROBED_HEADER, answer]), isOwn: true }
 }

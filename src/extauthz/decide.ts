@@ -3,6 +3,14 @@
 import type { Attributes } from '../cel/attributes.js'
 import type { AuthzEntry } from '../ir/authz-entry.js'
 import { PARTIAL_BODY_HEADER } from '../ir/names.js'
+import { errorBody, FORBIDDEN_CODE, NO_ID } from '../mcp/mcp-problem.js'
+import {
+  type OpenedSession,
+  SESSION_HEADER,
+  type SessionSeal,
+  sessionSubject,
+} from '../oauth/session-seal.js'
+import { andThen } from '../turns.js'
 import { authenticate, type Authentication } from './authenticate.js'
 import { authorizeRequest } from './authorize-request.js'
 import type { CompiledEntry, CompiledJwt } from './authz-table.js'
@@ -14,7 +22,9 @@ import {
   readSource,
 } from './check-request.js'
 import {
+  type CheckReply,
   type Decision,
+  type Refusal,
   refuseBroken,
   refuseOrigin,
   refusePath,
@@ -102,9 +112,11 @@ function authenticateRequest(
     nowSeconds: options.now() / 1000,
     recordStep,
     // The only place where a check reads a newer table: for keys that were fetched after it began.
-    withFreshKeys: (provider, { kid, algorithm }, hasKey) =>
+    withFreshKeys: (provider, name, hasKey) =>
       lookUps.find({
-        ...{ provider, kid, algorithm, hasKey },
+        provider,
+        name,
+        hasKey,
         bodyBytes: request.body?.length ?? 0,
         current: () => {
           const current = options.table().get(entry.key)
@@ -139,10 +151,80 @@ function conclude(asked: Asked, authentication: Authentication): Decision | Prom
   }
 }
 
-const authorizeAs = (
+function authorizeAs(
   { context, entry, request, source, call }: Asked,
   token: RememberedToken | undefined,
-): Decision | Promise<Decision> =>
-  context.isHead === true
-    ? LET_IN
-    : authorizeRequest(context, entry, { request, token, source }, call)
+): Decision | Promise<Decision> {
+  // Never happens: sessions are bound where every request has a verified token (mode Strict).
+  if (entry.session !== undefined && token === undefined) return refuseWithoutSubject
+  const session =
+    entry.session && token && openSession(entry.session, request, token, context.recordStep)
+  if (isRefused(session)) return ofCaller(session, token)
+  if (context.isHead === true) return LET_IN
+  const decision = authorizeRequest(context, entry, { request, token, source }, call)
+  return andThen(decision, (own) =>
+    ofCaller(session === undefined ? own : withSession(own, session), token),
+  )
+}
+
+/** Says, for the log, whose verified token was refused. */
+const ofCaller = (decision: Decision, token: RememberedToken | undefined): Decision =>
+  decision.type === 'allow' || token === undefined ? decision : { ...decision, token }
+
+// Checks that the session of a request is its caller's (mcp.bindSession), and finds the server's own id of it.
+
+/** Returns undefined if the request names no session, as at its beginning. */
+function openSession(
+  seal: SessionSeal,
+  { headers }: CheckRequest,
+  { claims }: Pick<RememberedToken, 'claims'>,
+  recordStep?: RecordStep,
+): OpenedSession | Refusal | undefined {
+  const sealed = headers.get(SESSION_HEADER)
+  const subject = sessionSubject(claims.json)
+  const only = typeof sealed === 'string' ? sealed : ''
+  const id = subject === undefined ? undefined : seal.open(only, subject)
+  recordStep?.({
+    step: 'session',
+    isNamed: sealed !== undefined,
+    hasSubject: subject !== undefined,
+    isOpened: id !== undefined,
+  })
+  if (subject === undefined) return refuseWithoutSubject
+  if (sealed === undefined) return undefined
+  return id === undefined ? UNKNOWN : { id, sealed: only }
+}
+
+/** Whether the session may not be used. */
+const isRefused = (session: OpenedSession | Refusal | undefined): session is Refusal =>
+  session !== undefined && 'reply' in session
+
+/** Returns the decision with the session that the server gets. */
+const withSession = (decision: Decision, session: OpenedSession): Decision =>
+  decision.type === 'allow' ? { ...decision, session } : decision
+
+const answer = (status: CheckReply['status'], code: number, message: string): CheckReply => ({
+  status,
+  headers: [['content-type', 'application/json']],
+  body: errorBody(code, message, NO_ID),
+})
+
+/** JSON-RPC's code for a session that servers do not know, as the official SDKs write it. */
+const UNKNOWN_CODE = -32_001
+
+/** 404, upon which a client begins a new session (MCP 2025-11-25, transports, session management). */
+const UNKNOWN: Refusal = {
+  type: 'reply',
+  reason: 'unknown-session',
+  reply: answer(404, UNKNOWN_CODE, 'Session not found'),
+}
+
+const NO_SUBJECT =
+  'Forbidden: the token has no subject (sub), to which this server binds its sessions'
+
+/** Denies a caller to whom no session can be bound. */
+const refuseWithoutSubject: Refusal = {
+  type: 'reply',
+  reason: 'no-subject',
+  reply: answer(403, FORBIDDEN_CODE, NO_SUBJECT),
+}

@@ -1,6 +1,7 @@
 // Writes a decision to the decision log. The request is read a second time, but only if a line is written.
 
 import {
+  type CallerFields,
   callerFields,
   type DecisionLog,
   type Hide,
@@ -14,18 +15,20 @@ import type { Authorization } from '../ir/authorization.js'
 import type { AuthzEntry } from '../ir/authz-entry.js'
 import type { JsonObject } from '../ir/json.js'
 import { type PolicySource, type RulePolicy, ruleSourceOf } from '../ir/policy-source.js'
+import { mcpSpanAttributes } from '../mcp/span-attributes.js'
 import type { RulePlace } from '../rules/judge.js'
 import { TRACEPARENT } from '../tracing.js'
 import { bearerToken } from './authorization-header.js'
 import type { CheckCall } from './check-context.js'
 import { type CheckRequest, openCheckRequest, readCheckRequest } from './check-request.js'
 import { claim, LEEWAY_SECONDS, readClaims } from './claims.js'
+import { CALL_HEADERS, decidedCalls } from './decided-calls.js'
 import type { Allowed, Decision, Reason, Refusal } from './decision.js'
 import { HeaderNames } from './header-names.js'
 import { parseJws } from './jws.js'
 
 const MESSAGE = 'decision'
-const HEADERS = new HeaderNames([...LOGGED_FROM, 'mcp-method', 'mcp-name'])
+const HEADERS = new HeaderNames([...LOGGED_FROM, ...CALL_HEADERS])
 
 interface LineOptions {
   /** Returns milliseconds since the epoch. */
@@ -52,14 +55,21 @@ export function logDecision(
   decision: Decision,
   { now, mode }: LineOptions,
 ): void {
+  let read: Logged | undefined
+  const logged = (): Logged => (read ??= readAgain(decided, decision))
   const fields = (): object => ({
     ...(mode !== undefined && { mode }),
-    ...lineOf(log, decided, entry, decision, now() / 1000),
+    ...lineOf(log, logged(), decided, entry, decision, now() / 1000),
   })
   if (decision.type === 'allow') return log.allowed(MESSAGE, fields)
   const { policy, rule } = decisionPlace(entry, decision)
   const { reason } = decision
-  log.refused({ mode, decision: 'deny', reason, route: entry.route, policy, rule }, MESSAGE, fields)
+  log.refused({
+    message: MESSAGE,
+    key: { mode, decision: 'deny', reason, route: entry.route, policy, rule },
+    caller: () => callerOf(logged()),
+    fields,
+  })
 }
 
 /** Logs a denial without an entry. key: what Envoy sent as the route's key; undefined: nothing that can be read. */
@@ -70,16 +80,18 @@ export function logUnknown(
   key: string | undefined,
 ): void {
   const denied = { decision: 'deny', reason, route: UNKNOWN }
-  log.refused(denied, MESSAGE, () => {
+  const fields = (): object => {
     const request = readLogged(decided)
     const hide = hider(request ?? NO_HEADERS)
     return {
-      ...{ ...denied, status },
+      ...denied,
+      status,
       ...(key !== undefined && { key: hide(key) }),
       ...(decided.gateway !== undefined && { gateway: decided.gateway }),
       ...requestPart(decided, request, hide),
     }
-  })
+  }
+  log.refused({ message: MESSAGE, key: denied, fields })
 }
 
 /** The route of a denial without an entry. */
@@ -104,18 +116,41 @@ function requestPart({ call }: Decided, request: CheckRequest | undefined, hide:
     : requestFields({ ...request, pathAndQuery: request.path }, hide, sent)
 }
 
+/** What a line shows of a request and its caller. */
+interface Logged {
+  /** undefined: the CheckRequest is malformed, which is why it is denied. */
+  readonly request: CheckRequest | undefined
+  readonly hide: Hide
+  /** undefined: the request has no token that can be read. */
+  readonly claims: JsonObject | undefined
+  readonly verified: boolean
+}
+
+function readAgain(decided: Decided, decision: Decision): Logged {
+  const request = readLogged(decided)
+  const token = decision.type === 'allow' ? decision.token : (decision.by?.token ?? decision.token)
+  return {
+    request,
+    hide: hider(request ?? NO_HEADERS),
+    verified: token !== undefined,
+    claims: token?.claims.json ?? (request && unverifiedClaims(request)),
+  }
+}
+
+const callerOf = (
+  { claims, verified, hide }: Logged,
+  asked?: readonly string[],
+): CallerFields | undefined => claims && callerFields(claims, { asked, verified }, hide)
+
 function lineOf(
   log: DecisionLog,
+  logged: Logged,
   decided: Decided,
   entry: AuthzEntry,
   decision: Decision,
   nowSeconds: number,
 ): object {
-  const request = readLogged(decided)
-  const hide = hider(request ?? NO_HEADERS)
-  const token = decision.type === 'allow' ? decision.token : decision.by?.token
-  const claims = token?.claims.json ?? (request && unverifiedClaims(request))
-  const tool = toolOf(decision, request)
+  const { request, hide, claims } = logged
   return {
     decision: decision.type === 'allow' ? 'allow' : 'deny',
     reason: decision.reason,
@@ -123,24 +158,21 @@ function lineOf(
     route: entry.route,
     ...decisionPlace(entry, decision),
     ...requestPart(decided, request, hide),
-    ...(tool !== undefined && tool !== '' && { tool: hide(tool) }),
-    ...(claims && callerFields(claims, { asked: log.claims, verified: token !== undefined }, hide)),
+    ...(request && callFields(decision, request, hide)),
+    ...callerOf(logged, log.claims),
     ...(claims && contrast(decision.reason, entry, claims, nowSeconds, hide)),
   }
 }
 
-/** The tool that a denied call names, or the only one that the request names: in its body if that was read. */
-function toolOf(decision: Decision, request: CheckRequest | undefined): string | undefined {
-  const { tool, mcp } = decision.type === 'allow' ? { mcp: decision.mcp } : (decision.by ?? {})
-  if (tool !== undefined) return tool
-  if (mcp === undefined) return request && toolInHeaders(request)
-  const tools = new Set(mcp.calls.map(({ toolName }) => toolName))
-  return tools.size === 1 ? [...tools][0] : undefined
-}
-
-function toolInHeaders({ headers }: CheckRequest): string | undefined {
-  const name = headers.get('mcp-name')
-  return headers.get('mcp-method') === 'tools/call' && typeof name === 'string' ? name : undefined
+/** Returns the method and the tool of the call that is denied, or those that all calls of the request share. */
+function callFields(decision: Decision, request: CheckRequest, hide: Hide): object {
+  const denied = decision.type === 'reply' ? decision.by?.call : undefined
+  const calls = denied === undefined ? decidedCalls(decision, request) : [denied]
+  const { 'mcp.method.name': mcpMethod, 'mcp.tool.name': tool } = mcpSpanAttributes(calls, hide)
+  return {
+    ...(mcpMethod !== undefined && { mcpMethod }),
+    ...(tool !== undefined && { tool }),
+  }
 }
 
 /** Claims of a token that was rejected or not required. */

@@ -1,5 +1,7 @@
-// What a check decides: to allow the request, or to answer it. Makes every answer of ext_authz.
+// What a check decides: to allow the request, or to answer it. Makes the answers of
+// ext_authz, except those about sessions (decide.ts).
 
+import type { McpAttributes } from '../cel/attributes.js'
 import type { Authorization } from '../ir/authorization.js'
 import type { AuthzEntry } from '../ir/authz-entry.js'
 import type { McpRequest } from '../mcp/http-message.js'
@@ -12,6 +14,7 @@ import {
 } from '../mcp/mcp-problem.js'
 import type { RequestAddress } from '../oauth/base-url.js'
 import { challengeHeader, scopeChallenge } from '../oauth/challenge.js'
+import type { OpenedSession } from '../oauth/session-seal.js'
 import type { RuleFault, RulePlace } from '../rules/judge.js'
 import type { TokenFault } from './authenticate.js'
 import type { CheckRequest } from './check-request.js'
@@ -39,6 +42,8 @@ export type Reason =
   | 'too-many-bodies'
   | 'not-a-message'
   | 'header-mismatch'
+  | 'no-subject'
+  | 'unknown-session'
   | 'probe'
   | TokenFault
   | RuleFault
@@ -59,6 +64,8 @@ export interface Allowed {
   /** What ext_proc needs to know of a request for a list. */
   readonly listRequest?: string
   readonly values?: ValuesForEnvoy
+  /** The session that the request names; absent: none, or sessions are bound to nobody. */
+  readonly session?: OpenedSession
   /** For access logs: why policies of mode Audit would have denied the request. */
   readonly auditReason?: Reason
   /** For the log: what the request asks for, if the rules read it. */
@@ -72,13 +79,16 @@ export interface Refusal {
   readonly reply: CheckReply
   /** For the log: what denied the request; only for denials by rules. */
   readonly by?: RefusedBy
+  /** For the log, if not in by: the caller's verified token. */
+  readonly token?: RememberedToken
 }
 
 /** What rules denied the request, and for whom. */
 export interface RefusedBy {
   /** Absent: no Allow rule is true. */
   readonly rule?: RulePlace | undefined
-  readonly tool?: string | undefined
+  /** The call that is denied; absent: no single one is. */
+  readonly call?: McpAttributes | undefined
   /** The caller's verified token. */
   readonly token?: RememberedToken | undefined
   /** What the request asks for, if the rules read it. */
@@ -87,7 +97,7 @@ export interface RefusedBy {
 
 /** The HTTP reply of a refusal. */
 export interface CheckReply {
-  readonly status: 400 | 401 | 403 | 413 | 500 | 503
+  readonly status: 400 | 401 | 403 | 404 | 413 | 500 | 503
   readonly headers: readonly (readonly [name: string, value: string])[]
   readonly body: string
 }

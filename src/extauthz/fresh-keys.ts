@@ -4,7 +4,6 @@
 import { hash } from 'node:crypto'
 import type { CompiledJwt } from './authz-table.js'
 import type { CompiledProvider } from './provider.js'
-import { within } from './within.js'
 
 /** Outcome of fetching a key set. */
 export interface KeySetFetch {
@@ -26,9 +25,8 @@ export interface FreshKeysOptions {
 /** A key to look up. hasKey: whether a configuration of the entry has it now. */
 export interface KeyRequest {
   readonly provider: CompiledProvider
-  /** The kid and alg of the token's header. */
-  readonly kid: string | undefined
-  readonly algorithm: string
+  /** Names the key, at any length: what the token says of it, or the token itself if it says nothing. */
+  readonly name: string
   /** Length of the body that is held while the check waits. */
   readonly bodyBytes: number
   /** The entry's current configuration; undefined: it has none any more. */
@@ -71,11 +69,11 @@ const UNANSWERED: FreshKeys = { type: 'unanswered' }
 /** Look-ups of unknown keys, and the keys that providers lack. */
 export class KeyLookUps {
   /** Number of answers and time at which a key was found unknown, by key set and key. */
-  private readonly unknown = new Map<string, { readonly answers: number; readonly at: number }>()
+  readonly #unknown = new Map<string, { readonly answers: number; readonly at: number }>()
   /** Number of waiting checks, by key set. */
-  private readonly waiting = new Map<string, number>()
+  readonly #waiting = new Map<string, number>()
   /** Length of the bodies of all waiting checks. */
-  private waitingBytes = 0
+  #waitingBytes = 0
 
   constructor(
     private readonly options: FreshKeysOptions,
@@ -85,32 +83,33 @@ export class KeyLookUps {
   async find(request: KeyRequest): Promise<FreshKeys> {
     const { source } = request.provider
     if (source.type !== 'remote') return UNKNOWN
-    const name = nameOf(source.id, request)
-    if (this.isUnknown(source.id, name)) return UNKNOWN
-    if (!this.hasRoom(source.id, request)) return UNANSWERED
-    this.count(source.id, 1, request)
+    const name = hash('sha256', JSON.stringify([source.id, request.name]), 'base64')
+    if (this.#isUnknown(source.id, name)) return UNKNOWN
+    if (!this.#hasRoom(source.id, request)) return UNANSWERED
+    this.#count(source.id, 1, request)
     try {
-      return await this.waitFor(source.id, name, request)
+      return await this.#waitFor(source.id, name, request)
     } finally {
-      this.count(source.id, -1, request)
+      this.#count(source.id, -1, request)
     }
   }
 
-  private hasRoom(id: string, { bodyBytes }: KeyRequest): boolean {
-    const { limits, waitingBytes } = this
-    if ((this.waiting.get(id) ?? 0) >= limits.checks) return false
+  #hasRoom(id: string, { bodyBytes }: KeyRequest): boolean {
+    const { limits } = this
+    const waitingBytes = this.#waitingBytes
+    if ((this.#waiting.get(id) ?? 0) >= limits.checks) return false
     // One body may wait whatever its length, which --mcp-body-bytes limits.
     return waitingBytes === 0 || waitingBytes + bodyBytes <= limits.bodyBytes
   }
 
-  private count(id: string, change: 1 | -1, { bodyBytes }: KeyRequest): void {
-    this.waitingBytes += change * bodyBytes
-    const waiting = (this.waiting.get(id) ?? 0) + change
-    if (waiting === 0) this.waiting.delete(id)
-    else this.waiting.set(id, waiting)
+  #count(id: string, change: 1 | -1, { bodyBytes }: KeyRequest): void {
+    this.#waitingBytes += change * bodyBytes
+    const waiting = (this.#waiting.get(id) ?? 0) + change
+    if (waiting === 0) this.#waiting.delete(id)
+    else this.#waiting.set(id, waiting)
   }
 
-  private async waitFor(id: string, name: string, request: KeyRequest): Promise<FreshKeys> {
+  async #waitFor(id: string, name: string, request: KeyRequest): Promise<FreshKeys> {
     const end = performance.now() + WAIT_MS
     for (;;) {
       const fetched = await within(end - performance.now(), this.options.refetchKeySet(id))
@@ -120,31 +119,41 @@ export class KeyLookUps {
       if (request.hasKey(jwt)) return { type: 'found', jwt }
       if (fetched.isOlder) continue
       if (!fetched.isAnswered) return UNANSWERED
-      this.remember(id, name)
+      this.#remember(id, name)
       return UNKNOWN
     }
   }
 
-  private isUnknown(id: string, name: string): boolean {
-    const entry = this.unknown.get(name)
+  #isUnknown(id: string, name: string): boolean {
+    const entry = this.#unknown.get(name)
     if (entry === undefined) return false
     const age = this.options.now() - entry.at
     if (entry.answers === this.options.keySetAnswers(id) && age >= 0 && age < UNKNOWN_MS)
       return true
-    this.unknown.delete(name)
+    this.#unknown.delete(name)
     return false
   }
 
   /** Evicts the oldest entries to make room. */
-  private remember(id: string, name: string): void {
-    for (const oldest of this.unknown.keys()) {
-      if (this.unknown.size < MAX_UNKNOWN) break
-      this.unknown.delete(oldest)
+  #remember(id: string, name: string): void {
+    for (const oldest of this.#unknown.keys()) {
+      if (this.#unknown.size < MAX_UNKNOWN) break
+      this.#unknown.delete(oldest)
     }
-    this.unknown.set(name, { answers: this.options.keySetAnswers(id), at: this.options.now() })
+    this.#unknown.set(name, { answers: this.options.keySetAnswers(id), at: this.options.now() })
   }
 }
 
-/** A hash, since kid and algorithm are the token's and of any length. */
-const nameOf = (id: string, { kid, algorithm }: KeyRequest): string =>
-  hash('sha256', JSON.stringify([id, kid, algorithm]), 'base64')
+// Waits for a promise for a limited time.
+
+/** Resolves with the promise's value; undefined if it rejects or takes longer than ms. Leaves no timer behind. */
+function within<T>(ms: number, promise: Promise<T>): Promise<T | undefined> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(undefined), ms)
+    const settle = (value: T | undefined): void => {
+      clearTimeout(timer)
+      resolve(value)
+    }
+    promise.then(settle, () => settle(undefined))
+  })
+}

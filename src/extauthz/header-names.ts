@@ -10,24 +10,33 @@ interface Name {
 
 /** A set of header names that is searched with bytes. */
 export class HeaderNames {
-  private readonly byLength: (Name[] | undefined)[] = []
+  readonly #byLength: (Name[] | undefined)[] = []
+  readonly #prefix: Buffer | undefined
 
-  /** names: in lower case. */
-  constructor(private readonly names: readonly string[] | 'all') {
+  /** In lower case. prefix: all names that begin with it are wanted, too. */
+  constructor(
+    private readonly names: readonly string[] | 'all',
+    prefix?: string,
+  ) {
+    this.#prefix = prefix === undefined ? undefined : Buffer.from(prefix)
     if (names === 'all') return
     for (const name of new Set(names)) {
       const bytes = Buffer.from(name, 'utf8')
-      ;(this.byLength[bytes.length] ??= []).push({ name, bytes })
+      ;(this.#byLength[bytes.length] ??= []).push({ name, bytes })
     }
   }
 
   /** Returns the name in these bytes, in lower case, if it is one of the wanted ones. */
   match(buffer: Buffer, start: number, end: number): string | undefined {
     if (this.names === 'all') return buffer.toString('utf8', start, end).toLowerCase()
-    const names = this.byLength[end - start]
-    if (names === undefined) return undefined
-    for (const { name, bytes } of names) if (equalsIgnoringCase(bytes, buffer, start)) return name
-    return undefined
+    for (const { name, bytes } of this.#byLength[end - start] ?? [])
+      if (equalsIgnoringCase(bytes, buffer, start)) return name
+    const prefix = this.#prefix
+    return prefix !== undefined &&
+      prefix.length <= end - start &&
+      equalsIgnoringCase(prefix, buffer, start)
+      ? buffer.toString('utf8', start, end).toLowerCase()
+      : undefined
   }
 }
 

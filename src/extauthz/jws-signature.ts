@@ -1,13 +1,16 @@
 // Verifies the signature of a JWS by node:crypto. A library such as jose verifies through WebCrypto, which is asynchronous:
 // here a check with a small key ends in the same turn.
 
-import { constants, hash, type KeyObject, publicDecrypt, verify } from 'node:crypto'
+import { constants, type KeyObject, verify } from 'node:crypto'
 import type { SignatureAlgorithm } from '../oauth/key-set.js'
 import type { JoseHeader, Jws } from './jws.js'
 
 /** A key that node:crypto has imported. */
 export interface VerificationKey {
   readonly kid?: string
+  /** Thumbprints of its certificate, in base64url. */
+  readonly thumbprints: readonly string[]
+  readonly key: KeyObject
   /** By the name of each algorithm that the key may be used with. */
   readonly verifiers: ReadonlyMap<string, Verifier>
 }
@@ -18,32 +21,58 @@ export interface VerificationKey {
  */
 type Verifier = (signed: string, signature: Uint8Array) => boolean | Promise<boolean>
 
-/** Returns the only key that fits the header; undefined: none fits, or more than one does (decision 5). */
-export function chooseKey(
-  header: JoseHeader,
+/** Maximum number of keys that a token is tried with: anybody can send one that costs so many verifications. */
+const MAX_TRIED = 8
+
+/**
+ * Returns the keys that may have signed a token (decision 5): the one of its kid, else the one of its certificate, else, in
+ * the order of the set, those that fit its algorithm. Where two keys have the one name, neither is among them (5a).
+ */
+export function keysFor(
+  { algorithm, kid: wanted, thumbprints = [] }: JoseHeader,
   keys: readonly VerificationKey[],
-): VerificationKey | undefined {
-  const fitting = keys.filter(
-    ({ kid, verifiers }) =>
-      (header.kid === undefined || kid === header.kid) && verifiers.has(header.algorithm),
-  )
-  return fitting.length === 1 ? fitting[0] : undefined
+): readonly VerificationKey[] {
+  const fitting = keys.filter(({ verifiers }) => verifiers.has(algorithm))
+  if (wanted !== undefined) return onlyOne(fitting.filter(({ kid = '' }) => kid === wanted))
+  for (const thumbprint of thumbprints) {
+    const named = fitting.filter((key) => key.thumbprints.includes(thumbprint))
+    if (named.length > 0) return onlyOne(named)
+  }
+  const kids = fitting.map(({ kid }) => kid)
+  const isAlone = ({ kid }: VerificationKey): boolean =>
+    kid === undefined || kids.indexOf(kid) === kids.lastIndexOf(kid)
+  return fitting.filter(isAlone).slice(0, MAX_TRIED)
 }
 
-/** Verifies by the algorithm of the header, which chooseKey() found among the key's. */
-export const verifyJws = (
-  { header, signed, signature }: Jws,
-  { verifiers }: VerificationKey,
-): boolean | Promise<boolean> => verifiers.get(header.algorithm)?.(signed, signature) ?? false
+const onlyOne = (keys: readonly VerificationKey[]): readonly VerificationKey[] =>
+  keys.length === 1 ? keys : []
+
+/** Tries the keys in turn, each by the algorithm of the header, which keysFor() found among the key's. */
+export function verifyJws(
+  jws: Jws,
+  [key, ...others]: readonly VerificationKey[],
+): boolean | Promise<boolean> {
+  if (key === undefined) return false
+  const isGood = key.verifiers.get(jws.header.algorithm)?.(jws.signed, jws.signature) ?? false
+  if (typeof isGood === 'boolean') return isGood || verifyJws(jws, others)
+  return isGood.then((good) => good || verifyJws(jws, others))
+}
 
 type Digest = 'sha256' | 'sha384' | 'sha512'
 
 /** Digest of each algorithm (RFC 7518 section 3, RFC 8037 section 3.1); null: the algorithm hashes by itself. */
 const DIGESTS: Readonly<Record<SignatureAlgorithm, Digest | null>> = {
-  ...{ RS256: 'sha256', RS384: 'sha384', RS512: 'sha512' },
-  ...{ PS256: 'sha256', PS384: 'sha384', PS512: 'sha512' },
-  ...{ ES256: 'sha256', ES384: 'sha384', ES512: 'sha512' },
-  ...{ EdDSA: null, Ed25519: null },
+  RS256: 'sha256',
+  RS384: 'sha384',
+  RS512: 'sha512',
+  PS256: 'sha256',
+  PS384: 'sha384',
+  PS512: 'sha512',
+  ES256: 'sha256',
+  ES384: 'sha384',
+  ES512: 'sha512',
+  EdDSA: null,
+  Ed25519: null,
 }
 
 /** Largest RSA modulus verified on the event loop, in bits; larger ones would delay others and use a thread. */
@@ -61,10 +90,8 @@ export function verifiersFor(
 
 function verifierFor(algorithm: SignatureAlgorithm, key: KeyObject, bits: number): Verifier {
   const digest = DIGESTS[algorithm]
-  if (bits > MAX_BITS_IN_PLACE) return inThread(digest, withParameters(algorithm, key))
-  return algorithm.startsWith('RS') && digest !== null
-    ? byDigestInfo(digest, key, Math.ceil(bits / 8))
-    : inPlace(digest, withParameters(algorithm, key))
+  const verifiable = withParameters(algorithm, key)
+  return bits > MAX_BITS_IN_PLACE ? inThread(digest, verifiable) : inPlace(digest, verifiable)
 }
 
 const inThread =
@@ -80,28 +107,6 @@ const inPlace =
   (digest: Digest | null, key: KeyObject): Verifier =>
   (signed, signature) =>
     orFalse(() => verify(digest, Buffer.from(signed), key, signature))
-
-/** DER of a DigestInfo up to the digest, in hex (RFC 8017 section 9.2, note 1). */
-const DIGEST_INFOS: Readonly<Record<Digest, string>> = {
-  sha256: '3031300d060960864801650304020105000420',
-  sha384: '3041300d060960864801650304020205000430',
-  sha512: '3051300d060960864801650304020305000440',
-}
-
-/**
- * RSASSA-PKCS1-v1_5 (RFC 8017 section 8.2.2) as OpenSSL's RSA_verify() does it: OpenSSL undoes RSA and its padding, and what
- * is left must be the DigestInfo and nothing else. Node's verify() does the same, but makes a job for it and has OpenSSL look
- * up several algorithms: up to a tenth of a check more.
- * @param length of the modulus, and so of every signature, in bytes.
- */
-function byDigestInfo(digest: Digest, key: KeyObject, length: number): Verifier {
-  const info = DIGEST_INFOS[digest]
-  return (signed, signature) =>
-    signature.length === length &&
-    orFalse(
-      () => publicDecrypt(key, signature).toString('hex') === info + hash(digest, signed, 'hex'),
-    )
-}
 
 /** node:crypto throws for some of the signatures that are not good. */
 function orFalse(isGood: () => boolean): boolean {

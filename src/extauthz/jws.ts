@@ -26,6 +26,8 @@ export interface Jws extends Omit<CompactParts, 'header'> {
 export interface JoseHeader {
   readonly algorithm: string
   readonly kid?: string
+  /** x5t#S256 and x5t (sections 4.1.7 and 4.1.8), the stronger one first; absent: neither is there. */
+  readonly thumbprints?: readonly string[]
   readonly type?: string
   /** Whether the type, if there is one, is that of an access token (isTokenType()). */
   readonly isToken: boolean
@@ -116,13 +118,18 @@ function readHeader(header: JsonObject): JoseHeader | undefined {
   if (typeof algorithm !== 'string') return undefined
   if (kid !== undefined && typeof kid !== 'string') return undefined
   if (type !== undefined && typeof type !== 'string') return undefined
+  const thumbprints = [field('x5t#S256'), field('x5t')].filter(isText)
   return {
     algorithm,
     ...(kid !== undefined && { kid }),
+    ...(thumbprints.length > 0 && { thumbprints }),
     ...(type !== undefined && { type }),
     isToken: isTokenType(type),
   }
 }
+
+const isText = (value: Json | undefined): value is string =>
+  typeof value === 'string' && value !== ''
 
 /** RFC 7519 section 5.1, RFC 9068 section 2.1: rejects tokens of other kinds, such as logout tokens and proofs. */
 function isTokenType(type: string | undefined): boolean {

@@ -1,13 +1,13 @@
 // Compiles a provider of an entry: its imported keys, and its memory of verified tokens.
 
-import { createPublicKey, hash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Differences } from '../incremental/diff.js'
 import { memo } from '../incremental/memo.js'
 import type { PersistentMap } from '../incremental/persistent-map.js'
 import type { JwtProvider, KeySource } from '../ir/authz-entry.js'
 import type { JsonObject } from '../ir/json.js'
-import { describeKeySet, type UsableKey } from '../oauth/key-set.js'
-import { mapEach, type Work } from '../turns.js'
+import { describeKeySet } from '../oauth/key-set.js'
+import type { Work } from '../turns.js'
 import type { ClaimsRules } from './claims.js'
 import { type VerificationKey, verifiersFor } from './jws-signature.js'
 import { TokenMemory } from './token-memory.js'
@@ -84,17 +84,9 @@ function* buildProvider(
 
 /** Imports the usable keys of a key set, with a yield after each; the others are left out. */
 export function* importKeys(jwks: JsonObject): Work<readonly VerificationKey[]> {
-  const keys = yield* mapEach(describeKeySet(jwks).usable, importKey)
-  return keys.flat()
-}
-
-/** Returns nothing for a key that cannot be imported, e.g. with a point that is not on its curve. */
-function importKey(usable: UsableKey): readonly VerificationKey[] {
-  try {
-    const key = createPublicKey({ key: { ...usable.jwk }, format: 'jwk' })
-    const kid = usable.kid === undefined ? {} : { kid: usable.kid }
-    return [{ ...kid, verifiers: verifiersFor(usable.algorithms, key) }]
-  } catch {
-    return []
-  }
+  const { usable } = yield* describeKeySet(jwks)
+  return usable.map(({ algorithms, ...key }) => ({
+    ...key,
+    verifiers: verifiersFor(algorithms, key.key),
+  }))
 }

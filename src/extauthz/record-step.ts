@@ -51,21 +51,29 @@ export type CheckStep =
       readonly nowSeconds: number
       readonly fault: ClaimsFault | undefined
     }
-  /** keys: how many the provider's key set has; undefined: it was never fetched. */
+  /** keys: how many the provider's key set has; undefined: it was never fetched. tried: how many the token is tried with. */
   | {
       readonly step: 'key'
       readonly issuer: string
       readonly header: TokenHeader
       readonly keys: number | undefined
-      readonly isFound: boolean
+      readonly tried: number
     }
   | { readonly step: 'refetch'; readonly result: 'found' | 'unknown' | 'unanswered' }
-  | { readonly step: 'signature'; readonly isGood: boolean }
+  | { readonly step: 'signature'; readonly isGood: boolean; readonly tried: number }
   | {
       readonly step: 'authentication'
       readonly result:
         'verified' | 'anonymous' | 'no-token' | 'refused' | 'unavailable' | 'unanswered'
       readonly mode: JwtAuthentication['mode']
+    }
+  /** Only on a route with bindSession. */
+  | {
+      readonly step: 'session'
+      /** Whether the request names a session. */
+      readonly isNamed: boolean
+      readonly hasSubject: boolean
+      readonly isOpened: boolean
     }
   /** problem: the error of a body that is not a message of MCP. */
   | {

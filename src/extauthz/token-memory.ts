@@ -52,80 +52,80 @@ interface Place {
  * until it grows, so moving a busy token to the end of the Map would make each look-up longer than the last.
  */
 export class TokenMemory {
-  private readonly places = new Map<string, Place>()
+  readonly #places = new Map<string, Place>()
   /** Sentinel between the newest and the oldest. */
-  private readonly ends: Place
-  private bytes = 0
-  private readonly once: RecentDigests
+  readonly #ends: Place
+  #bytes = 0
+  readonly #once: RecentDigests
 
   constructor(
     private readonly maxTokens = DEFAULT_REMEMBERED_TOKENS,
     private readonly maxBytes = Math.max(maxTokens * BYTES_PER_TOKEN, LONGEST_TOKEN),
   ) {
-    this.once = new RecentDigests(maxTokens)
+    this.#once = new RecentDigests(maxTokens)
     const ends = { digest: '' } as Place
     ends.older = ends.newer = ends
-    this.ends = ends
+    this.#ends = ends
   }
 
   /** undefined: not used twice yet, evicted, or past its exp. */
   find(digest: string, nowSeconds: number): RememberedToken | undefined {
-    const place = this.places.get(digest)
+    const place = this.#places.get(digest)
     if (place === undefined) return undefined
     if (nowSeconds >= place.token.until) {
-      this.forget(place)
+      this.#forget(place)
       return undefined
     }
-    if (place !== this.ends.older) {
+    if (place !== this.#ends.older) {
       takeOut(place)
-      this.putNewest(place)
+      this.#putNewest(place)
     }
     return place.token
   }
 
   /** Notes that the signature of a token was verified. */
   noteVerified(digest: string): void {
-    this.once.add(digest)
+    this.#once.add(digest)
   }
 
   /** Whether the signature of a token was verified before. False: never, or too many others were since. */
   wasVerified(digest: string): boolean {
-    return this.once.has(digest)
+    return this.#once.has(digest)
   }
 
   /** Remembers a token that is used for the second time. */
   remember(digest: string, token: RememberedToken): void {
-    const known = this.places.get(digest)
-    if (known !== undefined) this.forget(known)
+    const known = this.#places.get(digest)
+    if (known !== undefined) this.#forget(known)
     if (token.size > this.maxBytes) return
-    while (!this.hasRoomFor(token) && this.size > 0) this.forget(this.ends.newer)
-    if (!this.hasRoomFor(token)) return
-    const place = { digest, token, older: this.ends, newer: this.ends }
-    this.putNewest(place)
-    this.places.set(digest, place)
-    this.bytes += token.size
+    while (!this.#hasRoomFor(token) && this.size > 0) this.#forget(this.#ends.newer)
+    if (!this.#hasRoomFor(token)) return
+    const place = { digest, token, older: this.#ends, newer: this.#ends }
+    this.#putNewest(place)
+    this.#places.set(digest, place)
+    this.#bytes += token.size
   }
 
   get size(): number {
-    return this.places.size
+    return this.#places.size
   }
 
-  private hasRoomFor({ size }: RememberedToken): boolean {
-    return this.size < this.maxTokens && this.bytes + size <= this.maxBytes
+  #hasRoomFor({ size }: RememberedToken): boolean {
+    return this.size < this.maxTokens && this.#bytes + size <= this.maxBytes
   }
 
-  private putNewest(place: Place): void {
-    const { ends } = this
+  #putNewest(place: Place): void {
+    const ends = this.#ends
     place.older = ends.older
     place.newer = ends
     ends.older.newer = place
     ends.older = place
   }
 
-  private forget(place: Place): void {
+  #forget(place: Place): void {
     takeOut(place)
-    this.places.delete(place.digest)
-    this.bytes -= place.token.size
+    this.#places.delete(place.digest)
+    this.#bytes -= place.token.size
   }
 }
 
@@ -139,24 +139,24 @@ function takeOut({ older, newer }: Place): void {
  * its oldest member each time keeps a hole for it, and the next search for the oldest walks through the holes.
  */
 class RecentDigests {
-  private readonly half: number
-  private young = new Set<string>()
-  private old = new Set<string>()
+  readonly #half: number
+  #young = new Set<string>()
+  #old = new Set<string>()
 
   constructor(max: number) {
-    this.half = Math.ceil(max / 2)
+    this.#half = Math.ceil(max / 2)
   }
 
   has(digest: string): boolean {
-    return this.young.has(digest) || this.old.has(digest)
+    return this.#young.has(digest) || this.#old.has(digest)
   }
 
   add(digest: string): void {
-    if (this.half === 0) return
-    if (this.young.size >= this.half) {
-      this.old = this.young
-      this.young = new Set()
+    if (this.#half === 0) return
+    if (this.#young.size >= this.#half) {
+      this.#old = this.#young
+      this.#young = new Set()
     }
-    this.young.add(digest)
+    this.#young.add(digest)
   }
 }

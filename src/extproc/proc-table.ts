@@ -5,14 +5,18 @@ import { memoWork } from '../incremental/memo.js'
 import { type PersistentMap, persistentMap } from '../incremental/persistent-map.js'
 import type { Authorization } from '../ir/authorization.js'
 import type { ForGateways } from '../ir/for-gateways.js'
+import { namespaceIn } from '../ir/names.js'
 import type {
   ListsEntry,
   McpGuardAuditEntry,
   McpGuardEntry,
   ProcEntry,
+  SessionsEntry,
   UncheckedBodyEntry,
   WellKnownEntry,
 } from '../ir/proc-entry.js'
+import type { SessionBinding } from '../ir/session-binding.js'
+import { createSessionSeal, type SessionSeal } from '../oauth/session-seal.js'
 import { compileRules } from '../rules/compile-rules.js'
 import type { CompiledRules } from '../rules/judge.js'
 import { rulesOfLists } from '../rules/listed.js'
@@ -39,14 +43,22 @@ export type CompiledProcEntry = ForGateways &
     | Guard
     | GuardAudit
     | CompiledLists
+    | CompiledSessions
     | McpGuard
     | McpGuardAudit
   )
+
+/** The table entry of a route with mcp.bindSession alone. */
+export type CompiledSessions = Pick<SessionsEntry, 'type' | 'route' | 'policy'> & {
+  readonly session: SessionSeal
+}
 
 /** Compiled entries by key. */
 export interface ProcTable {
   /** Returns the entry for a key. undefined: no such route; the stream ends with an error. */
   get(key: string): CompiledProcEntry | undefined
+  /** The namespace of all routes whose bodies are held; undefined: there are none, or several. */
+  readonly onlyNamespace: string | undefined
   /** What the next table reuses. */
   readonly compiled: {
     readonly list: readonly ProcEntry[]
@@ -70,7 +82,22 @@ export function* procTableWork(list: readonly ProcEntry[], previous?: ProcTable)
     ...removed.map(({ key }) => [key, undefined] as const),
     ...compiled,
   ])
-  return { get: (key) => entries.get(key), compiled: { list, entries, compileHeader: compiledOf } }
+  return {
+    get: (key) => entries.get(key),
+    onlyNamespace: onlyNamespaceOf(list),
+    compiled: { list, entries, compileHeader: compiledOf },
+  }
+}
+
+function onlyNamespaceOf(list: readonly ProcEntry[]): string | undefined {
+  let only: string | undefined
+  for (const { type, route } of list) {
+    if (type === 'well-known') continue
+    const namespace = namespaceIn(route)
+    if (only !== undefined && namespace !== only) return undefined
+    only = namespace
+  }
+  return only
 }
 
 function* compile(entry: ProcEntry, compiledOf: CompileHeader): Work<CompiledProcEntry> {
@@ -82,6 +109,8 @@ function* compile(entry: ProcEntry, compiledOf: CompileHeader): Work<CompiledPro
       return compileGuardAudit(entry, compiledOf)
     case 'lists':
       return yield* compileLists(entry)
+    case 'sessions':
+      return { ...entry, session: createSessionSeal(entry.session) }
     case 'mcp-guard':
       return yield* compileMcpGuard(entry, compiledOf)
     case 'mcp-guard-audit':
@@ -93,17 +122,21 @@ function* compile(entry: ProcEntry, compiledOf: CompileHeader): Work<CompiledPro
 }
 
 /** Throws for an invalid rule, which the translation has already rejected. */
-function* compileLists({ route, policy, authorization }: ListsEntry): Work<CompiledLists> {
+function* compileLists({ route, policy, authorization, session }: ListsEntry): Work<CompiledLists> {
   const rules = yield* compileListRules(authorization)
-  return { type: 'lists', route, ...(policy && { policy }), rules }
+  return { type: 'lists', route, ...(policy && { policy }), rules, ...sealOf(session) }
 }
 
 /** Throws as compileLists() and compileGuard() do. */
 function* compileMcpGuard(entry: McpGuardEntry, compiledOf: CompileHeader): Work<McpGuard> {
   const rules = entry.authorization && (yield* compileListRules(entry.authorization))
   const webhooks = compileWebhooks(entry, 'mcp.guard', compiledOf)
-  return { type: 'mcp-guard', route: entry.route, ...webhooks, ...(rules && { rules }) }
+  const own = { ...(rules && { rules }), ...sealOf(entry.session) }
+  return { type: 'mcp-guard', route: entry.route, ...webhooks, ...own }
 }
+
+const sealOf = (session: SessionBinding | undefined): { readonly session?: SessionSeal } =>
+  session === undefined ? {} : { session: createSessionSeal(session) }
 
 /** Throws as compileMcpGuard() does. */
 function* compileMcpGuardAudit(

@@ -1,15 +1,37 @@
 // The ExternalProcessor service: each stream gets the processor for its route's table entry, looked up once, at its
 // start.
 
+import {
+  type CallerFields,
+  callerFields,
+  type DecisionLog,
+  hider,
+  requestFields,
+  traceFields,
+} from '../decision-log.js'
 import { errorKind } from '../errors.js'
 import { ExternalProcessor } from '../grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
 import type { Peer } from '../grpc/peer.js'
 import type { GrpcService, StreamCall, StreamListener } from '../grpc/service.js'
 import { Status } from '../grpc/status.js'
-import { CLIENT_METADATA_KEY, ROUTE_METADATA_KEY } from '../ir/names.js'
+import {
+  CLIENT_METADATA_KEY,
+  namespaceIn,
+  PROBE_HEADER,
+  PROBED_HEADER,
+  ROUTE_METADATA_KEY,
+} from '../ir/names.js'
+import type { UncheckedBodyEntry } from '../ir/proc-entry.js'
 import { createLogLimit, type LogLimit } from '../log-limit.js'
 import type { Logger } from '../logger.js'
-import type { ProbeSigns } from '../probes/probe-signs.js'
+import type { SessionSeal } from '../oauth/session-seal.js'
+import {
+  NO_PROOF,
+  type ProbeAnswer,
+  probeAnswerText,
+  type ProbeSigns,
+  readProbeAnswer,
+} from '../probes/probe-signs.js'
 import type { CallRemote } from '../remote/http-call.js'
 import { tracedCall } from '../remote/traced-call.js'
 import { sentContext, type Trace, type Tracer } from '../tracing.js'
@@ -18,21 +40,25 @@ import { createGuardProcessor } from './guard/guard-processor.js'
 import { createListsProcessor } from './lists/lists-processor.js'
 import { createMcpGuardAudit } from './mcp/mcp-guard-audit.js'
 import { createMcpGuardProcessor } from './mcp/mcp-guard-processor.js'
-import { createUncheckedBody } from './mcp/unchecked-body.js'
-import { withProbes } from './probed-processor.js'
-import type { CompiledProcEntry } from './proc-table.js'
-import { logFailedStream, logRefusedBody, logUnknownRoute } from './refused-stream.js'
+import { type WithheldSession, withSealedSessions } from './mcp/sealed-sessions.js'
+import { createSessionsProcessor } from './mcp/sessions-processor.js'
+import { createUncheckedBody, type RefusedBody } from './mcp/unchecked-body.js'
+import type { CompiledProcEntry, ProcTable } from './proc-table.js'
 import { createRelayDeps } from './relay/relay-deps.js'
 import type { NamedStream, ReadFirstMessage } from './route-key.js'
 import { withFirstMessage } from './stream/first-message.js'
+import { HELD_FOR_EACH } from './stream/held-bytes.js'
+import { errorReply, immediateResponse } from './stream/immediate-response.js'
+import { loggedRequest } from './stream/logged-request.js'
 import { createOpenStreams } from './stream/open-streams.js'
-import { runProcessStream } from './stream/process-stream.js'
+import type { HeadersPart } from './stream/process-message.js'
+import { type FailedStream, runProcessStream } from './stream/process-stream.js'
 import { type Processor, type ProcessorStream, UnexpectedMessage } from './stream/processor.js'
 import { createSlots } from './stream/slots.js'
 import { failureOf, refusedStream } from './stream/stream-refusal.js'
 import type { SharedLimits } from './stream/tally.js'
 import type { GuardDeps } from './webhook/guard-deps.js'
-import { createBudgetLog } from './webhook/refusal-log.js'
+import { createBudgetLog, placeOfWebhooks } from './webhook/refusal-log.js'
 import {
   createWellKnownProcessor,
   type WellKnownProcessorDeps,
@@ -41,7 +67,10 @@ import {
 /** What the ExternalProcessor service is created with. */
 export interface ProcessServiceDeps {
   /** gateway: the only Gateway that the caller serves; absent: it may use all entries. */
-  table(): { get(key: string, gateway?: string): CompiledProcEntry | undefined }
+  table(): {
+    get(key: string, gateway?: string): CompiledProcEntry | undefined
+    readonly onlyNamespace?: ProcTable['onlyNamespace']
+  }
   /** Returns the only Gateway that the peer serves; undefined: a peer with other rights. Absent: all have these. */
   readonly gatewayOf?: ((peer: Peer) => string | undefined) | undefined
   readonly callRemote: CallRemote
@@ -84,7 +113,10 @@ export function createProcessService(deps: ProcessServiceDeps): GrpcService {
   const slots = createSlots(MAX_REGISTRATIONS, deps.shared?.tallyOf, onFull)
   const relay = createRelayDeps({ ...deps, slots, now, onFull })
   const parts: ProcessorDeps = {
-    ...{ ...deps, slots, now, relay },
+    ...deps,
+    slots,
+    now,
+    relay,
     decisions: deps.guardrails.decisions,
     bodyTimeoutMs: deps.guardrails.bodyTimeoutMs,
   }
@@ -93,12 +125,7 @@ export function createProcessService(deps: ProcessServiceDeps): GrpcService {
     const gateway = deps.gatewayOf?.(call.peer)
     const entry = entryOf(named.keys, deps.table(), gateway)
     if (entry === undefined) {
-      const leftOut = limit.take(`unknown ${gateway ?? ''}`)
-      if (leftOut !== undefined)
-        deps.logger.warn(
-          { ...(gateway !== undefined && { gateway }), leftOut },
-          'ext_proc stream for an unknown route rejected',
-        )
+      warnOfUnknown(deps.logger, limit, gateway)
       logUnknownRoute(lineDepsOf(call, deps), named.keys, gateway)
       return refuseUnknown(call)
     }
@@ -137,6 +164,17 @@ export function createProcessService(deps: ProcessServiceDeps): GrpcService {
 }
 
 const refusal = (error: unknown): Uint8Array => refusedStream(failureOf(error))
+
+function warnOfUnknown(
+  logger: Pick<Logger, 'warn'>,
+  limit: Pick<LogLimit, 'take'>,
+  gateway: string | undefined,
+): void {
+  const leftOut = limit.take(`unknown ${gateway ?? ''}`)
+  if (leftOut === undefined) return
+  const named = gateway === undefined ? {} : { gateway }
+  logger.warn({ ...named, leftOut }, 'ext_proc stream for an unknown route rejected')
+}
 
 /** Returns a listener for what Envoy has sent already. */
 function refuseUnknown(call: StreamCall): StreamListener {
@@ -205,35 +243,42 @@ function createProcessor(
 ): Processor {
   const probed = (processor: Processor): Processor =>
     deps.probes === undefined ? processor : withProbes(processor, stream, deps.probes, key)
+  if (entry.type === 'well-known')
+    return probed(createWellKnownProcessor(entry, stream, deps, client))
+  const own = exchangeDeps(entry, deps.table(), guardDeps)
+  const sealed = (
+    { route, session }: { readonly route: string; readonly session?: SessionSeal },
+    create: (sealing: ProcessorStream) => Processor,
+  ): Processor =>
+    session === undefined
+      ? create(stream)
+      : withSealedSessions(
+          stream,
+          {
+            seal: session,
+            onWithheld: (withheld) =>
+              logWithheldSession(own, { route, policy: session.policy }, withheld),
+          },
+          create,
+        )
   switch (entry.type) {
-    case 'well-known':
-      return probed(createWellKnownProcessor(entry, stream, deps, client))
     case 'lists':
-      return probed(
-        createListsProcessor(entry, stream, {
-          maxBodyBytes: guardDeps.maxBodyBytes,
-          heldBytes: guardDeps.heldBytes,
-          costly: guardDeps.costly,
-          ...{ decisions: guardDeps.decisions, traceparent: guardDeps.traceparent },
-        }),
-      )
+      return probed(sealed(entry, (sealing) => createListsProcessor(entry, sealing, own)))
+    case 'sessions':
+      return probed(sealed(entry, createSessionsProcessor))
     case 'guard':
-      return probed(createGuardProcessor(entry, stream, guardDeps))
+      return probed(createGuardProcessor(entry, stream, own))
     case 'guard-audit':
-      return probed(createGuardAudit(entry, stream, guardDeps))
+      return probed(createGuardAudit(entry, stream, own))
     case 'mcp-guard':
-      return probed(createMcpGuardProcessor(entry, stream, guardDeps))
+      return probed(sealed(entry, (sealing) => createMcpGuardProcessor(entry, sealing, own)))
     case 'unchecked-body':
       return createUncheckedBody(entry, stream, {
-        heldBytes:
-          entry.isAnonymous === true
-            ? guardDeps.heldBytes.forAnonymous(entry.maxBodyBytes)
-            : guardDeps.heldBytes,
-        bodyTimeoutMs: guardDeps.bodyTimeoutMs,
-        onRefused: (refused) => logRefusedBody(guardDeps, entry, refused),
+        ...own,
+        onRefused: (refused) => logRefusedBody(own, entry, refused),
       })
     case 'mcp-guard-audit':
-      return probed(createMcpGuardAudit(entry, stream, guardDeps))
+      return probed(createMcpGuardAudit(entry, stream, own))
   }
 }
 
@@ -250,4 +295,172 @@ function logError(
   if (isUnexpected) logger.warn({ route, problem: kind, leftOut }, 'ext_proc stream ended')
   else
     logger.error({ route, error: kind, leftOut }, 'ext_proc stream failed; the request was denied')
+}
+
+// Gives each exchange its share of the bytes that bodies may hold: that of its namespace, and of its caller.
+
+/** Returns the deps of one exchange on a route. table: those of all routes. */
+export function exchangeDeps(
+  entry: Exclude<CompiledProcEntry, { readonly type: 'well-known' }>,
+  table: Partial<Pick<ProcTable, 'onlyNamespace'>>,
+  deps: GuardDeps,
+): GuardDeps {
+  const namespace = namespaceIn(entry.route)
+  const isUnchecked = entry.type === 'unchecked-body'
+  // A body precedes the check of its token, so all callers of a route are known, or none is.
+  let isKnown = isUnchecked && entry.isAnonymous !== true
+  const heldBytes = deps.heldBytes.forOwner({
+    namespace,
+    isAlone: table.onlyNamespace === namespace,
+    isKnown: () => isKnown,
+    roomOfOne: isUnchecked ? entry.maxBodyBytes : HELD_FOR_EACH * deps.maxBodyBytes,
+  })
+  return { ...deps, heldBytes, callerIsKnown: () => (isKnown = true) }
+}
+
+// Refuses the probes of a mesh's controller before the processor of a route sees them, and proves that the route passes
+// ext_proc. ext_authz may have refused a probe already: its answer passes here, and the proof is added to it.
+
+/** @param key the key of the route. */
+export function withProbes(
+  inner: Processor,
+  stream: ProcessorStream,
+  signs: ProbeSigns,
+  key: string,
+): Processor {
+  let isRefused = false
+  const refuse = ({ question, proofs }: ProbeAnswer): void => {
+    isRefused = true
+    const proof = signs.prove(question, 'ext_proc', [key])
+    const answer = probeAnswerText({ question, proofs: { ...proofs, ext_proc: proof ?? NO_PROOF } })
+    const headers: Record<string, string> = proof === undefined ? {} : { [PROBED_HEADER]: answer }
+    stream.send(immediateResponse(errorReply(403, TEXTS, 'gatehouse_probe', headers)))
+  }
+  return {
+    requestHeaders: (message, first) => {
+      const question = headerOf(message, PROBE_HEADER)
+      if (question === undefined) return inner.requestHeaders(message, first)
+      return refuse({ question, proofs: { ext_authz: NO_PROOF, ext_proc: NO_PROOF } })
+    },
+    responseHeaders: (message, first) => {
+      const answer = readProbeAnswer(headerOf(message, PROBED_HEADER) ?? '')
+      return answer === undefined ? inner.responseHeaders(message, first) : refuse(answer)
+    },
+    requestBody: (message) => (isRefused ? undefined : inner.requestBody(message)),
+    requestTrailers: () => (isRefused ? undefined : inner.requestTrailers()),
+    responseBody: (message) => (isRefused ? undefined : inner.responseBody(message)),
+    responseTrailers: () => (isRefused ? undefined : inner.responseTrailers()),
+    isDone: () => isRefused || inner.isDone(),
+  }
+}
+
+const TEXTS = ['forbidden', 'Forbidden: probes are never served'] as const
+
+/** Values of a repeated header are joined: no question and no answer has a comma. */
+const headerOf = ({ headers }: HeadersPart, name: string): string | undefined =>
+  headers.get(name)?.join(',')
+
+// Writes lines of the decision log about requests that are denied because an ext_proc stream has failed, or its body is
+// not passed on.
+
+const MESSAGE = 'stream refusal'
+
+interface LineDeps {
+  readonly decisions?: DecisionLog | undefined
+  /** What Envoy sent with its own call. */
+  readonly traceparent?: string | undefined
+}
+
+/** Logs a stream that has failed. Copies for audits deny nothing, and have no line. */
+function logFailedStream(
+  { decisions, traceparent }: LineDeps,
+  entry: CompiledProcEntry,
+  { reason, problem, phase, headers }: FailedStream,
+): void {
+  if (entry.type === 'guard-audit' || entry.type === 'mcp-guard-audit') return
+  const { route } = entry
+  // The status of a reply may have been sent before.
+  const status = phase === 'request' ? { status: 503 } : {}
+  const key = { decision: 'deny', reason, route, phase, problem }
+  const fields = (): object => {
+    const request = loggedRequest(headers)
+    return {
+      decision: 'deny',
+      reason,
+      ...status,
+      route,
+      phase,
+      problem,
+      ...policyOf(entry, phase),
+      ...requestFields(request, hider(request), traceparent),
+    }
+  }
+  decisions?.refused({ message: MESSAGE, key, fields })
+}
+
+const policyOf = (entry: CompiledProcEntry, phase: FailedStream['phase']): object | undefined =>
+  'request' in entry ? placeOfWebhooks(entry[phase]) : entry.policy
+
+/** Logs the body of a message that is not passed on to its check. */
+function logRefusedBody(
+  { decisions, traceparent }: LineDeps,
+  { route, policy }: Pick<UncheckedBodyEntry, 'route' | 'policy'>,
+  { reason, status, headers }: RefusedBody,
+): void {
+  const key = { decision: 'deny', reason, status, route }
+  const fields = (): object => {
+    const request = loggedRequest(headers)
+    return { ...key, ...policy, ...requestFields(request, hider(request), traceparent) }
+  }
+  decisions?.refused({ message: 'body refusal', key, fields })
+}
+
+/** Logs a reply that its caller does not get, as its session cannot be bound. policy: NAMESPACE/NAME. */
+function logWithheldSession(
+  { decisions, traceparent }: LineDeps,
+  { route, policy }: { readonly route: string; readonly policy: string },
+  { reason, status, problem, headers, claims }: WithheldSession,
+): void {
+  const key = { decision: 'deny', reason, status, route }
+  const request = loggedRequest(headers)
+  const hide = hider(request)
+  const caller = (asked?: readonly string[]): CallerFields | undefined =>
+    claims && callerFields(claims, { asked, verified: true }, hide)
+  decisions?.refused({
+    message: 'session refusal',
+    key,
+    caller,
+    fields: () => ({
+      ...key,
+      problem,
+      policy,
+      // Where only sessions are sealed, Envoy sends the reply's headers alone.
+      ...(headers.size === 0
+        ? traceFields(traceparent)
+        : requestFields(request, hide, traceparent)),
+      ...caller(decisions.claims),
+    }),
+  })
+}
+
+/**
+ * Logs a stream whose route is not known, before any of its messages. keys: as Envoy sent them. gateway: the only Gateway
+ * that the caller serves.
+ */
+function logUnknownRoute(
+  { decisions, traceparent }: LineDeps,
+  keys: readonly string[],
+  gateway: string | undefined,
+): void {
+  const key = { decision: 'deny', reason: 'unknown-route', status: 503, route: 'unknown' }
+  const fields = (): object => {
+    const hide = hider({ headers: new Map() })
+    return {
+      ...key,
+      key: hide(keys.join(' ')),
+      ...(gateway !== undefined && { gateway }),
+      ...traceFields(traceparent),
+    }
+  }
+  decisions?.refused({ message: MESSAGE, key, fields })
 }

@@ -24,7 +24,7 @@ import { MANY_ADDRESSES } from './backends/service-addresses.js'
 import { LONG_CERTIFICATES } from './listeners/certificates.js'
 import { type TranslatedGateway, translateGateway } from './listeners/gateways.js'
 import { describeKeySets } from './policies/key-sets.js'
-import { checkPolicies } from './policies/policies.js'
+import { checkPolicies, wantedBy } from './policies/policies.js'
 import { buildGateways, certificatesOf } from './routes/ir-listeners.js'
 import { createPlacements, type Placements } from './routes/placements.js'
 import { createRelayCookies, type RelayCookies } from './routes/relay-cookies.js'
@@ -35,6 +35,7 @@ import {
   translateRoutes,
 } from './routes/route-chunks.js'
 import { findRoutesBeyond } from './routes/route-room.js'
+import { takenPaths } from './routes/taken-paths.js'
 import { type BuildStatuses, createStatusBuilder } from './status/statuses.js'
 import { LONG_AUTHORITIES } from './world/authorities.js'
 import { buildWorld, type BuiltWorld, changedKeys } from './world/build-world.js'
@@ -71,6 +72,8 @@ export interface Translator {
   translate(resources: Resources, remote: RemoteState, names?: NameState): Translation
   /** Like translate(), in slices. A translation that has begun must end before the next one begins. */
   translationWork(resources: Resources, remote: RemoteState, names?: NameState): Work<Translation>
+  /** Returns the policies that want a document, by its id, as of the last translation, which was of these. */
+  wantedBy(policies: Resources['proxyPolicies']): ReadonlyMap<string, Resources['proxyPolicies']>
 }
 
 /** Creates a translator that has translated nothing yet. */
@@ -92,10 +95,11 @@ export function createTranslator(options: TranslatorOptions): Translator {
     lists: createLists(),
     placements: createPlacements(),
     routeChunks: createChunker(keyOf),
-    buildStatuses: createStatusBuilder(options.mesh !== undefined),
+    buildStatuses: createStatusBuilder(options.mesh !== undefined, keyed),
     namesOf: memo(namesOf),
   }
   let built: BuiltWorld | undefined
+  let last: Context | undefined
   function* translationWork(
     resources: Resources,
     remote: RemoteState,
@@ -109,7 +113,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
       const { beyond } = kept
       built = yield* buildWorld(resources, { remote, names, relayKeys, ...beyond }, built)
       const reader = yield* queries.begin(built.world, built.changed)
-      const context = { reader, options }
+      const context = (last = { reader, options })
       yield* kept.prepare(context, built.changed)
       const translation = yield* translateAll(context, kept, resources)
       // What is counted does not depend on who has room: a second pass finds what the first one found.
@@ -119,7 +123,11 @@ export function createTranslator(options: TranslatorOptions): Translator {
       }
     }
   }
-  return { translationWork, translate: (...inputs) => atOnce(translationWork(...inputs)) }
+  return {
+    translationWork,
+    translate: (...inputs) => atOnce(translationWork(...inputs)),
+    wantedBy: (policies) => (last === undefined ? new Map() : wantedBy(last, policies)),
+  }
 }
 
 const NO_NAMES: NameState = new Map()
@@ -172,9 +180,10 @@ function* translateAll(context: Context, kept: Kept, resources: Resources): Work
     ),
   }
   const isMesh = context.options.mesh !== undefined
-  yield* kept.relayCookies.update(resources.proxyPolicies, chunks)
+  yield* kept.relayCookies.update(context, resources.proxyPolicies, chunks)
   const ir = yield* buildIr(kept, isMesh ? [] : gateways, chunks)
-  const statusParts = yield* kept.buildStatuses(context, resources, gateways, chunks)
+  const taken = yield* takenPaths(kept.memo, ir.gateways, chunks)
+  const statusParts = yield* kept.buildStatuses(context, resources, { gateways, chunks, taken })
   let statuses: Translation['statuses'] | undefined
   return {
     ir,

@@ -11,118 +11,118 @@ const MAX_BY_HAND = 48
 
 /** Writes the fields of a protobuf message in reverse order. */
 export class BackwardWriter {
-  private buffer: Buffer
+  #buffer: Buffer
   /** Offset of the first byte of the message. */
-  private at: number
+  #at: number
 
   /** size: initial size of the buffer, which grows. */
   constructor(size = FIRST_SIZE) {
-    this.buffer = Buffer.allocUnsafeSlow(size)
-    this.at = size
+    this.#buffer = Buffer.allocUnsafeSlow(size)
+    this.#at = size
   }
 
   /** Begins a new message. */
   begin(): void {
-    this.at = this.buffer.length
+    this.#at = this.#buffer.length
   }
 
   /** Returns a view of the written bytes, valid until begin(). */
   view(): Uint8Array {
-    return this.buffer.subarray(this.at)
+    return this.#buffer.subarray(this.#at)
   }
 
   /** Returns the number of bytes written so far, to be passed to end() for a part that begins here. */
   mark(): number {
-    return this.buffer.length - this.at
+    return this.#buffer.length - this.#at
   }
 
   /** Makes everything written since mark the value of this field: a message or a string. */
   end(field: number, mark: number): void {
-    this.varint(this.mark() - mark)
-    this.varint((field << 3) | LENGTH_DELIMITED)
+    this.#varint(this.mark() - mark)
+    this.#varint((field << 3) | LENGTH_DELIMITED)
   }
 
   text(field: number, value: string): void {
-    if (value.length <= MAX_BY_HAND && this.ascii(value)) {
-      this.varint(value.length)
-      this.varint((field << 3) | LENGTH_DELIMITED)
+    if (value.length <= MAX_BY_HAND && this.#ascii(value)) {
+      this.#varint(value.length)
+      this.#varint((field << 3) | LENGTH_DELIMITED)
       return
     }
     const length = Buffer.byteLength(value, 'utf8')
-    this.reserve(length)
-    this.at -= length
-    this.buffer.write(value, this.at, length, 'utf8')
-    this.varint(length)
-    this.varint((field << 3) | LENGTH_DELIMITED)
+    this.#reserve(length)
+    this.#at -= length
+    this.#buffer.write(value, this.#at, length, 'utf8')
+    this.#varint(length)
+    this.#varint((field << 3) | LENGTH_DELIMITED)
   }
 
   bytes(field: number, value: Uint8Array): void {
-    this.reserve(value.length)
-    this.at -= value.length
-    this.buffer.set(value, this.at)
-    this.varint(value.length)
-    this.varint((field << 3) | LENGTH_DELIMITED)
+    this.#reserve(value.length)
+    this.#at -= value.length
+    this.#buffer.set(value, this.#at)
+    this.#varint(value.length)
+    this.#varint((field << 3) | LENGTH_DELIMITED)
   }
 
   /** Writes a string of which each character is one byte. */
   latin1(field: number, value: string): void {
-    this.reserve(value.length)
-    this.at -= value.length
-    this.buffer.write(value, this.at, value.length, 'latin1')
-    this.varint(value.length)
-    this.varint((field << 3) | LENGTH_DELIMITED)
+    this.#reserve(value.length)
+    this.#at -= value.length
+    this.#buffer.write(value, this.#at, value.length, 'latin1')
+    this.#varint(value.length)
+    this.#varint((field << 3) | LENGTH_DELIMITED)
   }
 
   /** Writes an unsigned number of at most 32 bits, or a boolean. */
   number(field: number, value: number): void {
-    this.varint(value)
-    this.varint(field << 3)
+    this.#varint(value)
+    this.#varint(field << 3)
   }
 
   double(field: number, value: number): void {
-    this.reserve(8)
-    this.at -= 8
-    this.buffer.writeDoubleLE(value, this.at)
-    this.varint((field << 3) | BIT64)
+    this.#reserve(8)
+    this.#at -= 8
+    this.#buffer.writeDoubleLE(value, this.#at)
+    this.#varint((field << 3) | BIT64)
   }
 
   /** Writes a text of ASCII alone. Returns false if it is not. */
-  private ascii(value: string): boolean {
+  #ascii(value: string): boolean {
     const { length } = value
-    this.reserve(length)
-    const from = this.at - length
+    this.#reserve(length)
+    const from = this.#at - length
     for (let i = 0; i < length; i++) {
       const code = value.charCodeAt(i)
       if (code > 0x7f) return false
-      this.buffer[from + i] = code
+      this.#buffer[from + i] = code
     }
-    this.at = from
+    this.#at = from
     return true
   }
 
-  private varint(value: number): void {
-    this.reserve(MAX_VARINT)
+  #varint(value: number): void {
+    this.#reserve(MAX_VARINT)
     if (value < 0x80) {
-      this.buffer[--this.at] = value
+      this.#buffer[--this.#at] = value
       return
     }
     let length = 1
     for (let rest = value >>> 7; rest !== 0; rest >>>= 7) length += 1
-    this.at -= length
+    this.#at -= length
     let rest = value
-    for (let i = this.at; i < this.at + length; i++) {
-      const isLast = i === this.at + length - 1
-      this.buffer[i] = isLast ? rest : (rest & 0x7f) | 0x80
+    for (let i = this.#at; i < this.#at + length; i++) {
+      const isLast = i === this.#at + length - 1
+      this.#buffer[i] = isLast ? rest : (rest & 0x7f) | 0x80
       rest >>>= 7
     }
   }
 
-  private reserve(length: number): void {
-    if (this.at >= length) return
+  #reserve(length: number): void {
+    if (this.#at >= length) return
     const used = this.mark()
-    const larger = Buffer.allocUnsafeSlow(Math.max(this.buffer.length * 2, used + length))
-    this.buffer.copy(larger, larger.length - used, this.at)
-    this.buffer = larger
-    this.at = larger.length - used
+    const larger = Buffer.allocUnsafeSlow(Math.max(this.#buffer.length * 2, used + length))
+    this.#buffer.copy(larger, larger.length - used, this.#at)
+    this.#buffer = larger
+    this.#at = larger.length - used
   }
 }

@@ -145,8 +145,11 @@ class PublicCalls {
 }
 
 const NO_HEAD: RequestHead = {
-  ...{ method: '', scheme: '', path: '' },
-  ...{ fields: [], contentLength: undefined },
+  method: '',
+  scheme: '',
+  path: '',
+  fields: [],
+  contentLength: undefined,
 }
 
 const TOO_MANY_CALLS = encodeTrailersOnly(Status.RESOURCE_EXHAUSTED, 'too many calls at once')

@@ -1,19 +1,22 @@
 // The service grpc.health.v1.Health with Check and Watch, for Envoy's health checks and for orchestrators.
 
-import { create } from '@bufbuild/protobuf'
-import type {
-  HealthCheckRequest,
-  HealthCheckResponse,
-} from './generated/grpc/health/v1/health_pb.js'
+import {
+  create,
+  type DescMessage,
+  type DescMethod,
+  fromBinary,
+  type MessageShape,
+  toBinary,
+} from '@bufbuild/protobuf'
 import {
   Health as HealthService,
+  type HealthCheckRequest,
+  type HealthCheckResponse,
   HealthCheckResponse_ServingStatus,
   HealthCheckResponseSchema,
 } from './generated/grpc/health/v1/health_pb.js'
-import type { GrpcService } from './service.js'
+import type { Call, GrpcService, StreamCall, StreamMethod, UnaryMethod } from './service.js'
 import { GrpcError, Status } from './status.js'
-import type { TypedStreamCall, TypedStreamListener } from './typed-methods.js'
-import { streamMethod, unaryMethod } from './typed-methods.js'
 
 /** The health service and its status. */
 export interface Health {
@@ -82,5 +85,82 @@ export function createHealth(names: readonly string[]): Health {
       watchers.clear()
       strangers.clear()
     },
+  }
+}
+
+// Wraps methods on protobuf messages as methods on bytes.
+
+/** A StreamCall that sends typed messages. */
+interface TypedStreamCall<Response> extends Omit<StreamCall, 'send' | 'sendParts'> {
+  send(message: Response): boolean
+}
+
+/** A StreamListener of decoded messages. */
+interface TypedStreamListener<Request> {
+  onMessage(message: Request): void
+  onEnd(): void
+  onCancel(): void
+  onDrain(): void
+}
+
+/** The parts of a method descriptor that define its messages. */
+type Described<Input extends DescMessage, Output extends DescMessage> = Pick<DescMethod, 'kind'> & {
+  readonly input: Input
+  readonly output: Output
+}
+
+/** Wraps a handler of decoded messages as a unary method. */
+export const unaryMethod = <Input extends DescMessage, Output extends DescMessage>(
+  { input, output }: Described<Input, Output>,
+  handle: (
+    request: MessageShape<Input>,
+    call: Call,
+  ) => MessageShape<Output> | Promise<MessageShape<Output>>,
+): UnaryMethod => ({
+  type: 'unary',
+  handle: (bytes, call) => {
+    const answer = handle(decode(input, bytes), call)
+    return answer instanceof Promise
+      ? answer.then((late) => toBinary(output, late))
+      : toBinary(output, answer)
+  },
+})
+
+/** Wraps a listener of decoded messages as a streaming method. */
+export const streamMethod = <Input extends DescMessage, Output extends DescMessage>(
+  { input, output }: Described<Input, Output>,
+  open: (call: TypedStreamCall<MessageShape<Output>>) => TypedStreamListener<MessageShape<Input>>,
+): StreamMethod => ({
+  type: 'stream',
+  open: (call) => {
+    const listener = open(typedCall(call, output))
+    return {
+      onMessage: (bytes) => listener.onMessage(decode(input, bytes)),
+      onEnd: () => listener.onEnd(),
+      onCancel: () => listener.onCancel(),
+      onDrain: () => listener.onDrain(),
+    }
+  },
+})
+
+const typedCall = <Output extends DescMessage>(
+  call: StreamCall,
+  output: Output,
+): TypedStreamCall<MessageShape<Output>> => ({
+  peer: call.peer,
+  deadline: call.deadline,
+  isCancelled: () => call.isCancelled(),
+  metadata: (name) => call.metadata(name),
+  send: (message) => call.send(toBinary(output, message)),
+  end: (status, details) => call.end(status, details),
+  pause: () => call.pause(),
+  resume: () => call.resume(),
+})
+
+function decode<Desc extends DescMessage>(schema: Desc, bytes: Uint8Array): MessageShape<Desc> {
+  try {
+    return fromBinary(schema, bytes)
+  } catch {
+    throw new GrpcError(Status.INTERNAL, 'a message that cannot be read')
   }
 }

@@ -45,7 +45,8 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
   const listening = await listen({
     address,
     maxConnections: MAX_CONNECTIONS,
-    ...{ logger, onRefused },
+    logger,
+    onRefused,
     onSocket: (socket) => serving.accept(socket),
   }).catch(async (error: unknown) => {
     await serving.close()

@@ -11,7 +11,7 @@ interface Known {
 
 /** Not for secrets: a text stays until another one takes its slot. */
 export class TextMemo {
-  private readonly slots = Array<Known | undefined>(SLOTS).fill(undefined)
+  readonly #slots = Array<Known | undefined>(SLOTS).fill(undefined)
 
   /** Returns the bytes as a string; invalid UTF-8 becomes U+FFFD. */
   read(buffer: Buffer, start: number, end: number): string {
@@ -20,10 +20,10 @@ export class TextMemo {
     let hash = length
     for (let at = start; at < end; at++) hash = (Math.imul(hash, 31) + (buffer[at] as number)) | 0
     const slot = (hash ^ (hash >>> 8)) & (SLOTS - 1)
-    const known = this.slots[slot]
+    const known = this.#slots[slot]
     if (known !== undefined && isAt(known.bytes, buffer, start, length)) return known.text
     const text = buffer.toString('utf8', start, end)
-    this.slots[slot] = { bytes: Uint8Array.from(buffer.subarray(start, end)), text }
+    this.#slots[slot] = { bytes: Uint8Array.from(buffer.subarray(start, end)), text }
     return text
   }
 }

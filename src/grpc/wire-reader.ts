@@ -20,28 +20,28 @@ export class WireReader {
   from = 0
   to = 0
 
-  private position = 0
-  private wireType = VARINT
+  #position = 0
+  #wireType = VARINT
 
   /** End of the message that contains the cursor. */
-  private end: number
+  #end: number
 
   constructor(readonly buffer: Buffer) {
-    this.end = buffer.length
+    this.#end = buffer.length
   }
 
   /** Begins to read a part of the buffer as a message. */
   open(range: Range): this {
-    this.position = range.start
-    this.end = range.end
+    this.#position = range.start
+    this.#end = range.end
     return this
   }
 
   /** Returns the number of the next field, 0 at the end of the message. @throws RangeError */
   next(): number {
-    if (this.position >= this.end) return 0
-    const tag = this.varint()
-    this.wireType = tag & 7
+    if (this.#position >= this.#end) return 0
+    const tag = this.#varint()
+    this.#wireType = tag & 7
     const field = tag >>> 3
     if (field === 0) throw new RangeError('field number 0')
     return field
@@ -49,23 +49,23 @@ export class WireReader {
 
   /** Enters the current field's value as a message. Returns the argument for leave(). */
   enter(): number {
-    const outer = this.end
+    const outer = this.#end
     const { end } = this.range()
-    this.end = end
+    this.#end = end
     return outer
   }
 
   leave(outer: number): void {
-    this.position = this.end
-    this.end = outer
+    this.#position = this.#end
+    this.#end = outer
   }
 
   /** Returns the range of the current field's value; the cursor stays at its start. */
   range(): Range {
-    if (this.wireType !== BYTES) throw new RangeError('not length-delimited')
-    const length = this.varint()
-    const start = this.position
-    if (length > this.end - start) throw new RangeError('beyond the end')
+    if (this.#wireType !== BYTES) throw new RangeError('not length-delimited')
+    const length = this.#varint()
+    const start = this.#position
+    if (length > this.#end - start) throw new RangeError('beyond the end')
     return { start, end: start + length }
   }
 
@@ -77,12 +77,12 @@ export class WireReader {
 
   /** Like takeRange(), but stores the range in from and to, valid until the next call. */
   span(): void {
-    if (this.wireType !== BYTES) throw new RangeError('not length-delimited')
-    const length = this.varint()
-    const start = this.position
-    if (length > this.end - start) throw new RangeError('beyond the end')
+    if (this.#wireType !== BYTES) throw new RangeError('not length-delimited')
+    const length = this.#varint()
+    const start = this.#position
+    if (length > this.#end - start) throw new RangeError('beyond the end')
     this.from = start
-    this.to = this.position = start + length
+    this.to = this.#position = start + length
   }
 
   /** Reads a string; invalid UTF-8 becomes U+FFFD. */
@@ -93,37 +93,37 @@ export class WireReader {
 
   /** Reads an unsigned number of at most 32 bits. */
   number(): number {
-    if (this.wireType !== VARINT) throw new RangeError('not a varint')
-    return this.varint()
+    if (this.#wireType !== VARINT) throw new RangeError('not a varint')
+    return this.#varint()
   }
 
   skip(): void {
-    if (this.wireType === VARINT) this.varint()
-    else if (this.wireType === BYTES) this.span()
-    else if (this.wireType === FIXED64) this.advance(8)
-    else if (this.wireType === FIXED32) this.advance(4)
+    if (this.#wireType === VARINT) this.#varint()
+    else if (this.#wireType === BYTES) this.span()
+    else if (this.#wireType === FIXED64) this.#advance(8)
+    else if (this.#wireType === FIXED32) this.#advance(4)
     else throw new RangeError('groups are not read')
   }
 
-  private advance(length: number): void {
-    if (length > this.end - this.position) throw new RangeError('beyond the end')
-    this.position += length
+  #advance(length: number): void {
+    if (length > this.#end - this.#position) throw new RangeError('beyond the end')
+    this.#position += length
   }
 
   /** Reads a varint of up to ten bytes and returns its low 32 bits. */
-  private varint(): number {
+  #varint(): number {
     // Most varints have one byte.
-    if (this.position < this.end) {
-      const only = this.buffer[this.position] as number
+    if (this.#position < this.#end) {
+      const only = this.buffer[this.#position] as number
       if (only < 0x80) {
-        this.position += 1
+        this.#position += 1
         return only
       }
     }
     let value = 0
     for (let shift = 0; shift < 70; shift += 7) {
-      if (this.position >= this.end) throw new RangeError('beyond the end')
-      const byte = this.buffer[this.position++] ?? 0
+      if (this.#position >= this.#end) throw new RangeError('beyond the end')
+      const byte = this.buffer[this.#position++] ?? 0
       if (shift < 32) value |= (byte & 0x7f) << shift
       if (byte < 0x80) return value >>> 0
     }

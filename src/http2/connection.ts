@@ -1,15 +1,14 @@
 // One connection of an HTTP/2 server (RFC 9113): dispatches incoming frames to streams. Written by hand: node:http2 took
 // most of the time of a check, closes connections on which many streams are reset, and keeps ended calls in memory.
 
-import { FrameBudget } from './frame-budget.js'
 import { type Frame, FrameReader } from './frame-reader.js'
 import { expectLength, expectStream, withoutPadding } from './frame-rules.js'
 import { type HeaderBlock, HeaderBlocks, MAX_HEADER_LIST_BYTES } from './header-blocks.js'
 import { type ByteAccount, HeldHeads } from './held-heads.js'
-import { Keepalive } from './keepalive.js'
 import { Outbound } from './outbound.js'
 import {
   ConnectionError,
+  DEFAULT_MAX_FRAME_SIZE,
   DEFAULT_WINDOW,
   ErrorCode,
   FrameFlag,
@@ -19,10 +18,138 @@ import {
   Setting,
 } from './protocol.js'
 import type { RequestHead } from './request-head.js'
-import { encodeSettings, readSettings } from './settings.js'
 import type { Stream, StreamHandler } from './stream.js'
 import { Streams } from './streams.js'
 import type { Transport } from './transport.js'
+
+// Detects peers that are gone, send no preface or do not read, by their traffic and by PING (RFC 9113, section 6.7).
+
+/** Silence after which the peer is sent a PING. */
+const IDLE_MS = 30_000
+const ANSWER_MS = 10_000
+const PREFACE_MS = 10_000
+/** Longest time that bytes stay in the socket while the peer takes none of them. */
+const READ_MS = 30_000
+
+/** State of a connection as the keepalive sees it. */
+export interface Line {
+  readonly hasPreface: boolean
+  /** Bytes buffered in the socket while sending is blocked, otherwise 0. */
+  readonly pending: number
+}
+
+/** Timers of one connection: decides when to send a PING (RFC 9113, section 6.7) and when the peer counts as gone. */
+class Keepalive {
+  static readonly PAYLOAD = Buffer.from('there???', 'latin1')
+
+  readonly #since: number
+  #heardAt: number
+  #askedAt: number | undefined
+  #pending = 0
+  #pendingSince: number
+
+  constructor(now: number) {
+    this.#since = now
+    this.#heardAt = now
+    this.#pendingSince = now
+  }
+
+  /** Called when any bytes have arrived. */
+  heard(now: number): void {
+    this.#heardAt = now
+    this.#askedAt = undefined
+  }
+
+  look(now: number, { hasPreface, pending }: Line): 'ping' | 'dead' | 'well' {
+    if (!hasPreface) return now - this.#since > PREFACE_MS ? 'dead' : 'well'
+    if (pending === 0 || pending < this.#pending) this.#pendingSince = now
+    this.#pending = pending
+    // While the peer does not read, this side does not read either, so silence proves nothing.
+    if (pending > 0) {
+      this.#askedAt = undefined
+      this.#heardAt = now
+      return now - this.#pendingSince > READ_MS ? 'dead' : 'well'
+    }
+    if (this.#askedAt !== undefined) return now - this.#askedAt > ANSWER_MS ? 'dead' : 'well'
+    if (now - this.#heardAt < IDLE_MS) return 'well'
+    this.#askedAt = now
+    return 'ping'
+  }
+}
+
+// Encodes and reads the payload of SETTINGS frames (RFC 9113, section 6.5).
+
+const SETTING_BYTES = 6
+
+/** Returns the payload of a SETTINGS frame (section 6.5.1). */
+export function encodeSettings(
+  settings: readonly (readonly [id: number, value: number])[],
+): Buffer {
+  const payload = Buffer.alloc(settings.length * SETTING_BYTES)
+  settings.forEach(([id, value], index) => {
+    payload.writeUInt16BE(id, index * SETTING_BYTES)
+    payload.writeUInt32BE(value, index * SETTING_BYTES + 2)
+  })
+  return payload
+}
+
+/** Reads a SETTINGS payload; callers ignore unknown settings (section 6.5.2). @throws {ConnectionError} */
+function readSettings(payload: Buffer): readonly (readonly [id: number, value: number])[] {
+  if (payload.length % SETTING_BYTES !== 0)
+    throw new ConnectionError(ErrorCode.FRAME_SIZE_ERROR, 'SETTINGS of a broken length')
+  return Array.from({ length: payload.length / SETTING_BYTES }, (_, index) => {
+    const id = payload.readUInt16BE(index * SETTING_BYTES)
+    const value = payload.readUInt32BE(index * SETTING_BYTES + 2)
+    expectAllowed(id, value)
+    return [id, value] as const
+  })
+}
+
+const MAX_MAX_FRAME_SIZE = 2 ** 24 - 1
+
+function expectAllowed(id: number, value: number): void {
+  if (id === Setting.ENABLE_PUSH && value > 1)
+    throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, 'ENABLE_PUSH is neither 0 nor 1')
+  if (id === Setting.INITIAL_WINDOW_SIZE && value > MAX_WINDOW)
+    throw new ConnectionError(ErrorCode.FLOW_CONTROL_ERROR, 'INITIAL_WINDOW_SIZE above 2^31-1')
+  if (
+    id === Setting.MAX_FRAME_SIZE &&
+    (value < DEFAULT_MAX_FRAME_SIZE || value > MAX_MAX_FRAME_SIZE)
+  )
+    throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, 'MAX_FRAME_SIZE out of its range')
+}
+
+// Limits frames that cost the server more than the peer: PING, SETTINGS, PRIORITY, acknowledgements, frames of unknown
+// types and empty frames (RFC 9113, section 10.5).
+
+const MAX_FRAMES = 100
+const PERIOD_MS = 10_000
+
+/** Budget of one connection for frames that cost only the receiver. */
+class FrameBudget {
+  /** When each of the last MAX_FRAMES frames came; a ring. Most connections never need it. */
+  #times: Float64Array | undefined
+  #next = 0
+  #count = 0
+  #answered = 0
+
+  /**
+   * Counts one frame. A new answer resets the count, because clients measure bandwidth by a PING with each answer.
+   * answered: the number of answers sent so far.
+   * @throws {ConnectionError} more than 100 frames in any 10 s.
+   */
+  take(now: number, answered: number): void {
+    const times = (this.#times ??= new Float64Array(MAX_FRAMES))
+    if (answered !== this.#answered) this.#count = 0
+    this.#answered = answered
+    const at = this.#next
+    if (this.#count === MAX_FRAMES && now - (times[at] as number) <= PERIOD_MS)
+      throw new ConnectionError(ErrorCode.ENHANCE_YOUR_CALM, 'too many frames that ask for nothing')
+    times[at] = now
+    this.#next = (at + 1) % MAX_FRAMES
+    this.#count = Math.min(this.#count + 1, MAX_FRAMES)
+  }
+}
 
 /** Dependencies of a connection: its transport, a budget, a clock, and the factory of stream handlers. */
 export interface ConnectionOptions {
@@ -85,7 +212,9 @@ export class Connection {
     this.#streams = new Streams(
       this.#outbound,
       {
-        ...{ maxStreams: MAX_CONCURRENT_STREAMS, heads, now: () => options.now() },
+        maxStreams: MAX_CONCURRENT_STREAMS,
+        heads,
+        now: () => options.now(),
         open: (head, stream) => options.open(head, stream),
       },
       () => this.#closeIfDrained(),

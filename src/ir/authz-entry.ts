@@ -6,6 +6,7 @@ import type { JsonObject } from './json.js'
 import type { PolicySource } from './policy-source.js'
 import type { McpPaths } from './proc-entry.js'
 import type { PathMatch } from './route.js'
+import type { SessionBinding } from './session-binding.js'
 import type { LimitKey, Transformation } from './transformation.js'
 
 /** How requests of one HTTPRoute rule are authenticated and authorized: an entry of the ext_authz table. */
@@ -38,6 +39,8 @@ export interface AuthzEntry extends ForGateways {
   readonly transformation?: Transformation
   /** Set if ext_proc filters lists; ext_authz then informs it of requests for lists. */
   readonly filterLists?: true
+  /** If present, sessions of MCP are good for their callers alone. */
+  readonly session?: SessionBinding
   /** What policies of mode Audit would decide about allowed requests; absent: there are none. */
   readonly audit?: AuthzAudit
   /** Set if only policies of mode Audit concern the route: every request is allowed. */

@@ -35,7 +35,7 @@ export interface MeshRoute {
   readonly documents?: MeshDocuments
   /** Whether its replies have no time limit. */
   readonly isEndless: boolean
-  /** Maximum duration of a request in milliseconds: the shortest backend.http.requestTimeout of its Services. */
+  /** Maximum duration of a request in milliseconds: the shortest backend.http.requestTimeout of its backends. */
   readonly requestMs?: number
   /** CORS to configure; absent: the route has its own, or pages of other origins may read nothing. */
   readonly cors?: Cors

@@ -33,6 +33,9 @@ export const limitName = (index: number): string => `limit-${index}`
 /** Key of the data about a request for a list (ListRequest as JSON text) for ext_proc, in the same namespace. */
 export const LIST_REQUEST_KEY = 'mcp_lists'
 
+/** Key of the sealed session that a client has named, for ext_proc, in the same namespace. */
+export const SESSION_KEY = 'mcp_session'
+
 /** The cluster in the bootstrap by which ADS reaches Gatehouse. */
 export const XDS_CLUSTER = 'gatehouse_xds'
 /** The cluster in the bootstrap by which ext_authz reaches Gatehouse. */
@@ -73,6 +76,9 @@ export const routeKey = (
   scope?: string,
 ): string => `${namespace}/${httpRoute}/${rule}${scope === undefined ? '' : `@${scope}`}`
 
+/** Returns the namespace of a resource. key: NAMESPACE/NAME. */
+export const namespaceIn = (key: string): string => key.slice(0, key.indexOf('/'))
+
 /** The key of an HTTPRoute of a mesh that must be refused as a whole: no table has it. */
 export const refusedKey = (namespace: string, httpRoute: string): string =>
   `${namespace}/${httpRoute}/refused`
@@ -107,6 +113,9 @@ export const documentsRoute = (httpRoute: string): string =>
 
 /** Key of the entry that filters lists, separate from that of the rule's documents. */
 export const listsKey = (key: string): string => `${key}/lists`
+
+/** Key of the entry that seals sessions, where nothing else is done with replies. */
+export const sessionsKey = (key: string): string => `${key}/sessions`
 
 /** Key of the entry that holds bodies until they are whole. */
 export const uncheckedBodyKey = (key: string): string => `${key}/body`
@@ -151,3 +160,9 @@ export const RELAY_COOKIE = 'gatehouse-'
 
 /** Key of checks that decide nothing and remove the cookies of relays; no routeKey(), which has slashes. */
 export const RELAY_COOKIES_KEY = 'relay-cookies'
+
+/** The answer to an upgrade, such as one to WebSocket, on a route that accepts none. */
+export const UPGRADE_REFUSED = {
+  status: 426,
+  body: 'this route serves no WebSocket and no other upgrade; send the request over HTTP, without the header Upgrade\n',
+} as const

@@ -1,5 +1,5 @@
-// The ext_proc table entries of a route: OAuth documents to serve, lists to filter, webhooks that guard LLM or MCP
-// traffic.
+// The ext_proc table entries of a route: OAuth documents to serve, lists to filter, sessions to seal, webhooks that guard
+// LLM or MCP traffic.
 
 import type { Authorization } from './authorization.js'
 import type { ForGateways } from './for-gateways.js'
@@ -7,6 +7,7 @@ import type { JsonObject } from './json.js'
 import type { PolicySource } from './policy-source.js'
 import type { Relay } from './relay.js'
 import type { RemoteTarget } from './remote-target.js'
+import type { SessionBinding } from './session-binding.js'
 
 /** A table entry of ext_proc: what it does for one HTTPRoute rule. */
 export type ProcEntry =
@@ -14,6 +15,7 @@ export type ProcEntry =
   | GuardEntry
   | GuardAuditEntry
   | ListsEntry
+  | SessionsEntry
   | McpGuardEntry
   | McpGuardAuditEntry
   | UncheckedBodyEntry
@@ -42,6 +44,21 @@ export interface ListsEntry extends ForGateways {
   /** The policy with mcp.filterLists. */
   readonly policy?: PolicySource
   readonly authorization: Authorization
+  /** As in AuthzEntry. */
+  readonly session?: SessionBinding
+}
+
+/** Seals the sessions of an MCP server, on a route whose replies are otherwise not processed. */
+export interface SessionsEntry extends ForGateways {
+  readonly type: 'sessions'
+  /** sessionsKey() of names.ts. */
+  readonly key: string
+  /** NAMESPACE/NAME of the HTTPRoute. */
+  readonly route: string
+  /** The policy with mcp.bindSession. */
+  readonly policy?: PolicySource
+  /** As in AuthzEntry. */
+  readonly session: SessionBinding
 }
 
 /** Serves the metadata documents and client registration of one MCP route. */
@@ -101,6 +118,8 @@ export interface GuardEntry extends ForGateways {
   readonly request: readonly Webhook[]
   /** Asked in this order before the client gets the reply. */
   readonly response: readonly Webhook[]
+  /** What becomes of a change of a text that its provider has signed; absent: Strip. */
+  readonly signedTexts?: 'Refuse'
   /** On a sealed route of a mesh: the mark for requests that may continue. Never logged or dumped. */
   readonly seal?: string
 }
@@ -136,6 +155,8 @@ export interface McpGuardEntry extends ForGateways {
   readonly response: readonly Webhook[]
   /** With mcp.filterLists: the rules that lists are filtered by, before webhooks see them. */
   readonly authorization?: Authorization
+  /** As in AuthzEntry. */
+  readonly session?: SessionBinding
 }
 
 /** Asks webhooks of mode Audit about copies of the MCP traffic of one rule of a route, which changes nothing. */

@@ -58,8 +58,11 @@ export interface LocalLimit {
 /** ext_proc on a route (envoy.extensions.filters.http.ext_proc.v3.ExtProcOverrides). */
 export interface ProcAttachment {
   readonly key: string
-  /** well-known: headers and the buffered request body. guard: both bodies, full duplex. lists: the answer's body. */
-  readonly mode: 'well-known' | 'guard' | 'lists'
+  /**
+   * well-known: headers and the buffered request body. guard: both bodies, full duplex. lists: the answer's body. sessions:
+   * the answer's headers.
+   */
+  readonly mode: 'well-known' | 'guard' | 'lists' | 'sessions'
 }
 
 /** HTTPPathMatch of the Gateway API. */

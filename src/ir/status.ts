@@ -65,14 +65,39 @@ export const isBad = ({
 }: Pick<Condition, 'type' | 'status' | 'reason'>): boolean =>
   type === 'Conflicted' ? status !== 'False' : status !== 'True' || reason === WITHOUT_POLICY
 
+/** Whether a part of the resource is not in force as written, or cannot work, though the resource is accepted. */
+export const isPartial = ({ type, reason }: Pick<Condition, 'type' | 'reason'>): boolean =>
+  reason === 'PartiallyValid' || type === 'PartiallyInvalid'
+
+/**
+ * Names a resource in a sentence that is read in a namespace: a resource of another one has no name there (decision 29c).
+ * key: NAMESPACE/NAME.
+ */
+export const nameFor = (namespace: string, kind: string, key: string): string =>
+  key.startsWith(`${namespace}/`)
+    ? `${kind} ${key}`
+    : `${/^(?:HTTP|[AEIO])/.test(kind) ? 'an' : 'a'} ${kind} of another namespace`
+
+/** Returns the sentence with a capital letter at its beginning. */
+export const asSentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
+
 const PLAIN = /^(\w+ (accepted|published)|All references resolved|Attached to all targets)$/
 
 /** Returns the lines of a condition's message, except those that only say that all is well. */
 export const remarksOf = ({ message }: Pick<Condition, 'message'>): readonly string[] =>
   message.split('\n').filter((line) => line !== '' && !PLAIN.test(line))
 
-/** Whether a line only states which policy sets which field. */
-export const isFact = (line: string): boolean => /^(In force|Replaced): /.test(line)
+/** Whether a line only states which policy sets which field, or what Gatehouse has added (decision 13a). */
+export const isFact = (line: string): boolean =>
+  /^(In force|Replaced|Added to the CORS filter of [^:]+): /.test(line)
+
+const UNSAFE = 'Over plain HTTP: '
+
+/** Returns the line of a condition about calls that are accepted and not safe. */
+export const plainLine = (sentence: string): string => UNSAFE + sentence
+
+/** Whether a line is about what is accepted and not safe. */
+export const isWarningLine = (line: string): boolean => line.startsWith(UNSAFE)
 
 /** Returns where a condition holds, for display: "NAMESPACE/NAME LISTENER", as far as known. */
 export const placeOf = ({ ancestor, section }: Condition): string =>

@@ -5,7 +5,8 @@ import { err, ok, type Result } from '../result.js'
 import { joinTexts, type Pace, type Work } from '../turns.js'
 import { decodeUtf8, decodeUtf8InTurns } from '../utf8.js'
 import type { JsonNode, JsonProblem, Span } from './json-node.js'
-import { JsonReader, Malformed, MAX_VALUES } from './json-reader.js'
+import { JsonReader } from './json-reader.js'
+import { type Keeps, Malformed } from './keeps.js'
 
 /** Places are UTF-16 offsets into the text: start inclusive, end exclusive, quotes included. */
 export interface JsonText {
@@ -13,7 +14,13 @@ export interface JsonText {
   readonly root: JsonNode
   /** Number of all values, including the scalars of long lists. */
   readonly values: number
+  /** Whether no string or name has half of a surrogate pair. */
+  readonly isWellFormed: boolean
 }
+
+/** What is wrong with a request with half of a surrogate pair: servers and webhooks fail at it, each in its own way. */
+export const ILL_FORMED =
+  'it has half of a surrogate pair (\\ud800 to \\udfff), which is no character'
 
 /** Reads without a pause; for short texts. */
 export function readJson(bytes: Uint8Array): Result<JsonText, JsonProblem> {
@@ -33,18 +40,18 @@ export const SLICE = 128 * 1024
 /** Reads bytes as cooperative work. */
 export function* readJsonInTurns(
   bytes: Uint8Array,
-  maxValues = MAX_VALUES,
+  keeps: Keeps = {},
 ): Work<Result<JsonText, JsonProblem>> {
   const text = yield* decodeUtf8InTurns(bytes)
-  return text === undefined ? err('not UTF-8') : yield* readJsonTextInTurns(text, maxValues)
+  return text === undefined ? err('not UTF-8') : yield* readJsonTextInTurns(text, keeps)
 }
 
 /** Reads a text as cooperative work. */
 export function* readJsonTextInTurns(
   text: string,
-  maxValues = MAX_VALUES,
+  keeps: Keeps = {},
 ): Work<Result<JsonText, JsonProblem>> {
-  const reader = new JsonReader(text, maxValues)
+  const reader = new JsonReader(text, keeps)
   for (;;) {
     const result = read(reader, text, SLICE)
     if (result !== undefined) return result
@@ -60,7 +67,7 @@ function read(
 ): Result<JsonText, JsonProblem> | undefined {
   try {
     const root = reader.read(work)
-    return root && ok({ text, root, values: reader.values })
+    return root && ok({ text, root, values: reader.values, isWellFormed: reader.isWellFormed })
   } catch (error) {
     if (error instanceof Malformed) return err(error.problem)
     throw error

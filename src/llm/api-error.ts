@@ -64,7 +64,9 @@ function anthropicType(status: number): string {
 /** Uses a name of google.rpc.Code as status. */
 export const geminiError = ({ status, message, reason }: OwnError): JsonObject => ({
   error: {
-    ...{ code: status, message, status: RPC_CODES[status] ?? 'UNKNOWN' },
+    code: status,
+    message,
+    status: RPC_CODES[status] ?? 'UNKNOWN',
     ...(reason !== undefined && { reason }),
   },
 })

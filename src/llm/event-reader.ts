@@ -28,16 +28,16 @@ const CONTENT = /^\S+ content$/
 
 /** Reads the events of one streamed reply. */
 export class EventReader {
-  private last: Pattern | undefined
+  #last: Pattern | undefined
 
   constructor(private readonly readAs = READ_TEXTS) {}
 
   /** data: of one event other than "[DONE]". The error is a sentence without any text of it. */
   *read(data: string): Work<Result<StreamEvent, string>> {
-    const known = this.last && another(this.last, data)
+    const known = this.#last && another(this.#last, data)
     if (known !== undefined) return ok(known)
     const event = yield* readStreamEvent(data, this.readAs)
-    this.last = event.ok ? patternOf(event.value) : undefined
+    this.#last = event.ok ? patternOf(event.value) : undefined
     return event
   }
 }
@@ -49,9 +49,9 @@ function another({ before, after, event, piece }: Pattern, data: string): Stream
   const text = ownPart(data.slice(before.length, end), data)
   if (!PLAIN.test(text)) return undefined
   const place = { start: before.length - 1, end: end + 1 }
-  const { api, type, repeats, ends, usage } = event
+  const { api, type, repeats, ends, companions, usage } = event
   const json = { text: data }
-  return { api, type, json, pieces: [{ ...piece, text, place }], repeats, ends, usage }
+  return { api, type, json, pieces: [{ ...piece, text, place }], repeats, ends, companions, usage }
 }
 
 function patternOf(event: StreamEvent): Pattern | undefined {
@@ -61,6 +61,7 @@ function patternOf(event: StreamEvent): Pattern | undefined {
   // The pattern is kept after its event has left, so a longer one is none.
   if (data.length > MOST_CHARACTERS) return undefined
   if (piece === undefined || others.length > 0 || repeats.length > 0) return undefined
+  if (event.companions.length > 0) return undefined
   const { channel, kind, form, echoes, isAhead, isJson, place, text } = piece
   if (api !== 'openai-chat' || !CONTENT.test(channel) || kind !== 'text') return undefined
   if (form !== 'string' || echoes !== undefined || isAhead === true || isJson === true)

@@ -1,7 +1,7 @@
 // Reads the conversation that webhooks see from a body, by its form (decision 18). An unknown form is an error, never a
 // conversation without texts.
 
-import { type JsonText, readJson, readJsonInTurns } from '../json/json-text.js'
+import { ILL_FORMED, type JsonText, readJson, readJsonInTurns } from '../json/json-text.js'
 import { asObject, type JsonObjectNode } from '../json/members.js'
 import { UnreadableForm } from '../json/unreadable-form.js'
 import { err, ok, type Result } from '../result.js'
@@ -12,12 +12,14 @@ import { isMarked, markOf } from './apis/reply-mark.js'
 import { readMembers } from './apis/requests.js'
 import { apiOfPath, apiOfRequest, familyOfRequest } from './detect-api.js'
 import type { LlmApi } from './text/api.js'
+import type { Companion } from './text/companions.js'
 import type { Conversation, Entry } from './text/conversation.js'
 import { type Inspects, INSPECTS_NEITHER, type Source, sourceOf } from './text/found-text.js'
+import { LOG_PROBABILITIES } from './text/tokens.js'
 import { wordsIn } from './text/words.js'
 
-/** A body's API and its entries. */
-type EventTexts = readonly [LlmApi, readonly Entry[]]
+/** A body's API, its entries and their companions. */
+type EventTexts = readonly [LlmApi, readonly Entry[], (readonly Companion[])?]
 
 /** path: the request's, with its query. */
 interface RequestTold {
@@ -32,7 +34,9 @@ export const readRequest = (
   inspects = INSPECTS_NEITHER,
 ): Work<Result<Conversation, string>> => read(body, requestTexts, { path, inspects })
 
-function requestTexts({ root, text }: JsonText, { path, inspects }: RequestTold): Soon<EventTexts> {
+function requestTexts(json: JsonText, { path, inspects }: RequestTold): Soon<EventTexts> {
+  const { root, text } = json
+  if (!json.isWellFormed) throw new UnreadableForm(ILL_FORMED)
   const members = asObject(root, 'the body')
   const plain = plainRequest(root)
   if (plain !== undefined) return [apiOfRequest(members, 'messages', path), plain]
@@ -46,7 +50,7 @@ function* readRequestMembers(
 ): Work<EventTexts> {
   const family = familyOfRequest(members, path)
   const entries = yield* readMembers(members, family, source)
-  return [apiOfRequest(members, family, path), entries]
+  return [apiOfRequest(members, family, path), entries, source.companions]
 }
 
 /**
@@ -104,7 +108,9 @@ function* readOther({ root, text }: JsonText, { path, inspects }: RequestTold): 
 
 function* readModelReply({ root, text }: JsonText, inspects: Inspects): Work<EventTexts> {
   const members = asObject(root, 'the body')
-  return yield* readMarked(markOf(members), members, sourceOf(text, inspects))
+  const source = sourceOf(text, inspects)
+  const [api, entries] = yield* readMarked(markOf(members), members, source)
+  return [api, entries, source.companions]
 }
 
 /** Bodies of at most this many bytes are read without a pause. */
@@ -116,12 +122,15 @@ function* read<Told>(
   reader: (json: JsonText, told: Told) => Soon<EventTexts>,
   told: Told,
 ): Work<Result<Conversation, string>> {
-  const json = body.length <= SHORT ? readJson(body) : yield* readJsonInTurns(body)
+  const json =
+    body.length <= SHORT
+      ? readJson(body)
+      : yield* readJsonInTurns(body, { outlined: LOG_PROBABILITIES })
   if (!json.ok) return json
   try {
     const found = reader(json.value, told)
-    const [api, entries] = 'next' in found ? yield* found : found
-    return ok({ api, json: json.value, entries })
+    const [api, entries, companions = []] = 'next' in found ? yield* found : found
+    return ok({ api, json: json.value, entries, ...(companions.length > 0 && { companions }) })
   } catch (error) {
     if (error instanceof UnreadableForm) return err(error.message)
     throw error

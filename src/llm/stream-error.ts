@@ -3,6 +3,7 @@
 import type { JsonObject } from '../ir/json.js'
 import {
   anthropicError,
+  apiError,
   geminiError,
   ollamaError,
   openAiError,
@@ -39,8 +40,14 @@ export function streamError(api: LlmApi | undefined, error: OwnError): string {
 const CONVERSATION_ERROR = 'conversation.response.error'
 
 const conversationError = ({ status, message }: OwnError): JsonObject => ({
-  ...{ type: CONVERSATION_ERROR, message, code: status },
+  type: CONVERSATION_ERROR,
+  message,
+  code: status,
 })
+
+/** Formats what takes the place of a JSON document. api: as in streamError. */
+export const documentError = (api: LlmApi | undefined, error: OwnError): string =>
+  `${JSON.stringify(apiError(api ?? 'openai-chat', error))}\n`
 
 /** Formats the last line of a stream of lines, which only Ollama has. */
 export const lineError = (error: OwnError): string => `${JSON.stringify(ollamaError(error))}\n`

@@ -31,6 +31,7 @@ import {
 } from './text/found-text.js'
 import { apiOfError } from './text/stream-error-event.js'
 import type { Piece, Repeat, StreamEvent } from './text/stream-event.js'
+import { LOG_PROBABILITIES } from './text/tokens.js'
 import { usageOf } from './text/usage.js'
 
 /** How the events of a reply are read. */
@@ -48,7 +49,7 @@ export function* readStreamEvent(
   data: string,
   readAs = READ_TEXTS,
 ): Work<Result<StreamEvent, string>> {
-  const json = yield* readJsonTextInTurns(data)
+  const json = yield* readJsonTextInTurns(data, { outlined: LOG_PROBABILITIES })
   if (!json.ok) return err(`an event of the stream cannot be read: ${json.error}`)
   try {
     return ok(yield* read(json.value, readAs))
@@ -73,8 +74,14 @@ function* read(json: JsonText, { inspects, isOneChoice }: ReadAs): Work<StreamEv
   }
   const type = typeOf(root)
   return {
-    ...{ api, json: { text: json.text }, pieces, repeats: ofPieces(repeats, pieces) },
-    ...{ ends: found.ends, usage: usageOf(json), ...(type !== undefined && { type }) },
+    api,
+    json: { text: json.text },
+    pieces,
+    repeats: ofPieces(repeats, pieces),
+    ends: found.ends,
+    companions: source.companions,
+    usage: usageOf(json),
+    ...(type !== undefined && { type }),
   }
 }
 

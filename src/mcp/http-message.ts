@@ -1,14 +1,15 @@
 // Reads an HTTP request on an MCP route into the calls that rules are asked about (Streamable HTTP, all revisions).
 
-import { type JsonText, readJsonInTurns } from '../json/json-text.js'
+import { ILL_FORMED, type JsonText, readJsonInTurns } from '../json/json-text.js'
 import { UnreadableForm } from '../json/unreadable-form.js'
 import { err, ok, type Result } from '../result.js'
 import type { Work } from '../turns.js'
-import { assertAgreement, type HttpHeaderValues } from './header-agreement.js'
+import { decodedHeader, type HttpHeaderValues, isAscii } from './header-values.js'
 import { McpProblem, type MessageId, NO_ID } from './mcp-problem.js'
 import { type McpCall, type McpMessage, NO_CALL, readMessage } from './message.js'
+import { assertParams, PARAM_PREFIX } from './param-headers.js'
 
-/** Headers that are read here. */
+/** Headers that are read here, beside those that begin with PARAM_PREFIX. */
 export const MCP_HEADERS: readonly string[] = [
   'content-type',
   'content-encoding',
@@ -59,7 +60,7 @@ export function* readMcpRequest(http: HttpMessage): Work<Result<McpRequest, McpP
     assertForm(http)
     const json = yield* readJsonInTurns(http.body)
     if (!json.ok) throw new McpProblem('parse-error', `The body is not read: ${json.error}`)
-    return ok(readRoot(json.value, http.headers))
+    return ok(yield* readRoot(json.value, http.headers))
   } catch (error) {
     if (error instanceof McpProblem) return err(error)
     if (error instanceof UnreadableForm)
@@ -85,7 +86,7 @@ function assertForm({ headers, body }: HttpMessage): void {
     )
   const encoding = headers.get('content-encoding')
   if (encoding !== undefined && encoding !== 'identity')
-    throw new McpProblem('invalid-request', 'Compressed bodies are not read')
+    throw new McpProblem('invalid-request', UNREAD_ENCODING)
   if (headers.has('upgrade')) throw new McpProblem('invalid-request', 'Upgrades are refused here')
   if (body.length === 0) throw new McpProblem('parse-error', 'The body is empty')
   const length = headers.get('content-length')
@@ -93,21 +94,31 @@ function assertForm({ headers, body }: HttpMessage): void {
     throw new McpProblem('parse-error', 'The body is not all of it')
 }
 
+/** Why a body with a Content-Encoding is not read; what can be decoded has been, wherever Gatehouse holds the body. */
+export const UNREAD_ENCODING =
+  'The body cannot be read in its Content-Encoding; send it without one, or whole in one of gzip, deflate, br and zstd'
+
 const JSON_TYPE = /^application\/json(?:[ \t]*;[ \t]*charset="?utf-?8"?)?[ \t]*(?:;[ \t]*)?$/i
 
-function readRoot(json: JsonText, headers: HttpHeaderValues): McpRequest {
+function* readRoot(json: JsonText, headers: HttpHeaderValues): Work<McpRequest> {
   const { root, text } = json
   if (root.type !== 'array') {
     const message = readMessage(root, text)
+    if (!json.isWellFormed) throw illFormed(message.id)
     assertAgreement(message, headers)
+    yield* assertParams(message, headers, text)
     return { id: message.id, calls: atMost(callsOf(message, text)), json }
   }
   if (root.items.length > MOST_CALLS) throw tooMany()
   const messages = root.items.map((item) => readMessage(item, text))
+  if (!json.isWellFormed) throw illFormed()
   assertBatch(messages, headers)
   const calls = atMost(messages.flatMap((message) => callsOf(message, text)))
   return { id: NO_ID, calls, json }
 }
+
+const illFormed = (id?: MessageId): McpProblem =>
+  new McpProblem('invalid-request', `The body is not read: ${ILL_FORMED}`, id)
 
 /** Maximum number of calls in one request. All of them are read, and judged, without a pause. */
 const MOST_CALLS = 1000
@@ -134,7 +145,72 @@ function assertBatch(messages: readonly McpMessage[], headers: HttpHeaderValues)
   const versions = new Set(messages.map(({ protocolVersion }) => protocolVersion).filter(Boolean))
   if (version !== BATCHES || (versions.size > 0 && !(versions.size === 1 && versions.has(BATCHES))))
     throw new McpProblem('invalid-request', `Batches are for protocol version ${BATCHES} alone`)
-  for (const name of ['mcp-method', 'mcp-name'])
-    if (headers.has(name))
+  for (const name of headers.keys())
+    if (name === 'mcp-method' || name === 'mcp-name' || name.startsWith(PARAM_PREFIX))
       throw new McpProblem('header-mismatch', `Header mismatch: ${name} of a batch`)
+}
+
+// Checks the headers that repeat parts of a message (revision 2026-07-28, basic/transports/streamable-http, "Request
+// Metadata"): a server that trusts them and one that trusts the body would do different things.
+
+/** Versions that do not define or do not require these headers. Any other version is treated as 2026-07-28 or later. */
+const WITHOUT_DEMANDS: ReadonlySet<string> = new Set([
+  '2024-10-07',
+  '2024-11-05',
+  '2025-03-26',
+  '2025-06-18',
+  '2025-11-25',
+])
+
+/** Methods whose requests require Mcp-Name. */
+const NAMED: ReadonlySet<string> = new Set(['tools/call', 'resources/read', 'prompts/get'])
+
+/**
+ * @throws McpProblem when a header is missing that the message's version requires, or when one contradicts the message.
+ */
+function assertAgreement(message: McpMessage, headers: HttpHeaderValues): void {
+  const version = single(headers, 'mcp-protocol-version', message)
+  const method = single(headers, 'mcp-method', message)
+  const name = single(headers, 'mcp-name', message)
+  const { metaVersion, protocolVersion } = message
+  const hasVersion = metaVersion !== undefined || protocolVersion !== ''
+  if (hasVersion && version !== undefined && version !== protocolVersion)
+    throw mismatch(message, 'MCP-Protocol-Version is not the version of the body')
+  if (method !== undefined && method !== message.method)
+    throw mismatch(message, 'Mcp-Method is not the method of the body')
+  if (name !== undefined && decodedHeader(name) === undefined)
+    throw mismatch(message, 'Mcp-Name is no base64 of UTF-8')
+  if (name !== undefined && decodedHeader(name) !== message.name)
+    throw mismatch(message, 'Mcp-Name is not the name of the body')
+  if (message.type === 'request' && isDemanding(message.metaVersion ?? version))
+    assertComplete(message, { version, method, name })
+}
+
+const isDemanding = (version: string | undefined): boolean =>
+  version !== undefined && !WITHOUT_DEMANDS.has(version)
+
+interface Repeated {
+  readonly version: string | undefined
+  readonly method: string | undefined
+  readonly name: string | undefined
+}
+
+function assertComplete(message: McpMessage, { version, method, name }: Repeated): void {
+  if (version === undefined) throw mismatch(message, 'MCP-Protocol-Version is missing')
+  if (message.metaVersion === undefined)
+    throw mismatch(message, 'MCP-Protocol-Version is there and the version in _meta is missing')
+  if (method === undefined) throw mismatch(message, 'Mcp-Method is missing')
+  if (name === undefined && NAMED.has(message.method))
+    throw mismatch(message, 'Mcp-Name is missing')
+}
+
+const mismatch = ({ id }: McpMessage, what: string): McpProblem =>
+  new McpProblem('header-mismatch', `Header mismatch: ${what}`, id)
+
+function single(headers: HttpHeaderValues, name: string, message: McpMessage): string | undefined {
+  const value = headers.get(name)
+  if (value === undefined) return undefined
+  if (typeof value !== 'string') throw mismatch(message, `${name} is there twice`)
+  if (!isAscii(value)) throw mismatch(message, `${name} has other characters than ASCII's`)
+  return value
 }

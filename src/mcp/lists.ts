@@ -16,6 +16,8 @@ interface ListKind {
   call(name: string): McpCall
 }
 
+const READ: McpCall = { ...NO_CALL, method: 'resources/read' }
+
 const LISTS: Readonly<Record<string, ListKind>> = {
   'tools/list': {
     member: 'tools',
@@ -30,12 +32,12 @@ const LISTS: Readonly<Record<string, ListKind>> = {
   'resources/list': {
     member: 'resources',
     name: 'uri',
-    call: (resourceUri) => ({ ...NO_CALL, method: 'resources/read', resourceUri }),
+    call: (resourceUri) => ({ ...READ, resourceUri, resourceForm: 'uri' }),
   },
   'resources/templates/list': {
     member: 'resourceTemplates',
     name: 'uriTemplate',
-    call: (resourceUri) => ({ ...NO_CALL, method: 'resources/read', resourceUri }),
+    call: (resourceUri) => ({ ...READ, resourceUri, resourceForm: 'template' }),
   },
 }
 

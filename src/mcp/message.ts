@@ -4,6 +4,7 @@
 import type { JsonNode } from '../json/json-node.js'
 import { isExact, type JsonObjectNode, member, present } from '../json/members.js'
 import { McpProblem, type MessageId, NO_ID } from './mcp-problem.js'
+import type { ResourceForm } from './resource-uri.js'
 
 /** What rules are asked about: a message or, if it names several resources, each of them. */
 export interface McpCall {
@@ -14,6 +15,7 @@ export interface McpCall {
   readonly toolArguments: JsonNode | undefined
   readonly promptName: string
   readonly resourceUri: string
+  readonly resourceForm: ResourceForm
 }
 
 /** A JSON-RPC message. */
@@ -39,6 +41,7 @@ export const NO_CALL: McpCall = {
   toolArguments: undefined,
   promptName: '',
   resourceUri: '',
+  resourceForm: 'none',
 }
 
 /**
@@ -192,15 +195,21 @@ function callsOf(method: string, params: JsonObjectNode | undefined): readonly M
     case 'resources/read':
     case 'resources/subscribe':
     case 'resources/unsubscribe':
-      return [{ ...call, resourceUri: requiredText(params, 'uri', method) }]
+      return [ofResource(call, requiredText(params, 'uri', method))]
     case 'completion/complete':
       return [{ ...call, ...referenceOf(params) }]
     case 'subscriptions/listen':
-      return listenedTo(params).map((resourceUri) => ({ ...call, resourceUri }))
+      return listenedTo(params).map((uri) => (uri === undefined ? call : ofResource(call, uri)))
     default:
       return [call]
   }
 }
+
+const ofResource = (call: McpCall, resourceUri: string): McpCall => ({
+  ...call,
+  resourceUri,
+  resourceForm: 'uri',
+})
 
 /** Returns what a completion is for: a PromptReference or a ResourceTemplateReference. */
 function referenceOf(params: JsonObjectNode | undefined): Partial<McpCall> {
@@ -209,22 +218,24 @@ function referenceOf(params: JsonObjectNode | undefined): Partial<McpCall> {
     case 'ref/prompt':
       return { promptName: requiredText(ref, 'name', 'ref/prompt') }
     case 'ref/resource':
-      return { resourceUri: requiredText(ref, 'uri', 'ref/resource') }
+      return { resourceUri: requiredText(ref, 'uri', 'ref/resource'), resourceForm: 'template' }
     default:
       throw badParams('ref is neither of a prompt nor of a resource')
   }
 }
 
-/** Returns SubscriptionFilter.resourceSubscriptions, or one empty URI if there are none. */
-function listenedTo(params: JsonObjectNode | undefined): readonly string[] {
+/** Returns SubscriptionFilter.resourceSubscriptions, or undefined once if there are none. */
+function listenedTo(params: JsonObjectNode | undefined): readonly (string | undefined)[] {
   const filter = objectOf(params && present(member(params, 'notifications')), 'notifications')
   const list = filter && present(member(filter, 'resourceSubscriptions'))
-  if (list === undefined) return ['']
+  if (list === undefined) return NOTHING
   if (list.type !== 'array') throw badParams('resourceSubscriptions is not a list')
   const uris = list.items.map((item) => {
     if (item.type !== 'string')
       throw badParams('resourceSubscriptions has other items than strings')
     return exact(item.value, 'resourceSubscriptions')
   })
-  return uris.length === 0 ? [''] : uris
+  return uris.length === 0 ? NOTHING : uris
 }
+
+const NOTHING = [undefined]

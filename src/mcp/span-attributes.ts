@@ -38,12 +38,15 @@ const withoutQuery = (uri: string): string => uri.split(/[?#]/, 1)[0] ?? ''
 
 /** Methods whose subject is a resource. */
 const OF_RESOURCES: ReadonlySet<string> = new Set([
-  ...['resources/read', 'resources/subscribe', 'resources/unsubscribe'],
+  'resources/read',
+  'resources/subscribe',
+  'resources/unsubscribe',
 ])
 
 /** Returns the call of a method that names its subject. */
 export const namedCall = (method: string, name: string, protocolVersion = ''): TracedCall => ({
-  ...{ method, protocolVersion },
+  method,
+  protocolVersion,
   toolName: method === 'tools/call' ? name : '',
   promptName: method === 'prompts/get' ? name : '',
   resourceUri: OF_RESOURCES.has(method) ? name : '',

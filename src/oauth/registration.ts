@@ -22,7 +22,7 @@ export function answerRegistration(clientId: string, body: Uint8Array, now: numb
     return registrationRefused(
       400,
       'invalid_redirect_uri',
-      'redirect_uris must be a non-empty array of absolute URIs without user and fragment',
+      'redirect_uris must be a non-empty array of absolute URIs in their normal form, without user and fragment',
     )
   return {
     status: 201,

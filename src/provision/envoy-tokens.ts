@@ -6,11 +6,9 @@ import { errorText } from '../errors.js'
 import type { Authenticator } from '../grpc/authenticated.js'
 import { needsNoToken, type Peer } from '../grpc/peer.js'
 import type { Call } from '../grpc/service.js'
-import { Status } from '../grpc/status.js'
+import { GrpcError, Status } from '../grpc/status.js'
+import { isJsonObject, parseJson } from '../ir/json.js'
 import { ENVOY_TOKEN_HEADER } from '../ir/names.js'
-import { ReviewBudget } from './review-budget.js'
-import { readTokenClaims } from './token-claims.js'
-import { noRefusals, TokenRefusal, type TokenRefusals } from './token-refusal.js'
 
 /** What the tokens are checked with. */
 export interface EnvoyTokensOptions {
@@ -242,3 +240,106 @@ const denied = (account: string): Promise<never> =>
       `no Gateway has Envoys of the service account ${account}`,
     ),
   )
+
+// Reads the claims of a service account's token. They are not verified: the API server does that.
+
+/** What a token says of itself. */
+export interface TokenClaims {
+  /** The user name of its service account, "system:serviceaccount:NAMESPACE:NAME". */
+  readonly user: string
+  /** "NAMESPACE/NAME" of its service account. */
+  readonly account: string
+  readonly audiences: readonly string[]
+  /** When it expires, in milliseconds since the epoch. */
+  readonly expires: number
+}
+
+const SERVICE_ACCOUNT = /^system:serviceaccount:([a-z0-9-]{1,63}):([a-z0-9.-]{1,253})$/
+
+/** Returns undefined for what is not the token of a service account that expires. */
+function readTokenClaims(token: string): TokenClaims | undefined {
+  const [, payload = '', , ...more] = token.split('.', 5)
+  if (more.length > 0) return undefined
+  const claims = parseJson(Buffer.from(payload, 'base64url'))
+  if (!isJsonObject(claims)) return undefined
+  const { sub, aud, exp } = claims
+  if (typeof sub !== 'string' || typeof exp !== 'number' || !Array.isArray(aud)) return undefined
+  const [, namespace, name] = SERVICE_ACCOUNT.exec(sub) ?? []
+  if (namespace === undefined || name === undefined) return undefined
+  const audiences = aud.filter((each) => typeof each === 'string')
+  return { user: sub, account: `${namespace}/${name}`, audiences, expires: exp * 1000 }
+}
+
+// Why a call of an Envoy, or of what claims to be one, is not served.
+
+/**
+ * Why a call was refused: it had no token ("none") or one that is not for Gatehouse ("unusable"), the API server did not
+ * confirm the token ("refused") or did not answer ("no-answer"), no Gateway has Envoys of its account ("no-gateway"), or
+ * too many tokens were to be reviewed ("limit").
+ */
+export type TokenRefusalReason =
+  'none' | 'unusable' | 'refused' | 'no-gateway' | 'no-answer' | 'limit'
+
+/** Number of refused calls by reason. */
+type TokenRefusals = Readonly<Record<TokenRefusalReason, number>>
+
+/** Returns the counts of nothing. */
+export const noRefusals = (): Record<TokenRefusalReason, number> => ({
+  none: 0,
+  unusable: 0,
+  refused: 0,
+  'no-gateway': 0,
+  'no-answer': 0,
+  limit: 0,
+})
+
+/** A refused call, which ends with a status and has a reason to count it by. */
+class TokenRefusal extends GrpcError {
+  readonly reason: TokenRefusalReason
+
+  constructor(reason: TokenRefusalReason, status: Status, details: string) {
+    super(status, details)
+    this.reason = reason
+  }
+}
+
+// Limits what made-up tokens cost the API server: anyone who reaches the gRPC address can send them.
+
+/** Maximum number of reviews of one address in a window that have not confirmed the token. */
+const MAX_SPENT = 8
+/** Length of the window in milliseconds. */
+const WINDOW = 60_000
+/** Maximum number of addresses that are counted in a window; reviews of others wait for the next. */
+const MAX_ADDRESSES = 10_000
+
+/** How many reviews each address has left. A review costs one, and returns it unless the token is refused. */
+class ReviewBudget {
+  readonly #now: () => number
+  readonly #spent = new Map<string, number>()
+  #begun = 0
+
+  /** now: milliseconds since the epoch. */
+  constructor(now: () => number) {
+    this.#now = now
+  }
+
+  /** Takes one review of the address. Returns false if none is left. */
+  take(address: string): boolean {
+    if (this.#now() >= this.#begun + WINDOW) {
+      this.#begun = this.#now()
+      this.#spent.clear()
+    }
+    const spent = this.#spent.get(address)
+    if ((spent ?? 0) >= MAX_SPENT) return false
+    if (spent === undefined && this.#spent.size >= MAX_ADDRESSES) return false
+    this.#spent.set(address, (spent ?? 0) + 1)
+    return true
+  }
+
+  /** Returns a review that take() took. */
+  giveBack(address: string): void {
+    const spent = this.#spent.get(address) ?? 0
+    if (spent > 1) this.#spent.set(address, spent - 1)
+    else this.#spent.delete(address)
+  }
+}

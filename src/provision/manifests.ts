@@ -7,8 +7,129 @@ import type { WantedManifest } from '../resources/kubernetes/wanted-object.js'
 import { bootstrapJson, buildBootstrap } from '../xds/bootstrap/bootstrap.js'
 import type { GatehouseAddress, GatehouseConnection } from '../xds/bootstrap/gatehouse-clusters.js'
 import { tokenSecret } from '../xds/bootstrap/token-filters.js'
-import { ADMIN_SCRIPT } from './admin-script.js'
-import { CONFIG_FOLDER, podSpec, TOKEN_FOLDER, TOKEN_NAME, TOKEN_SECRET_FILE } from './pod.js'
+
+// The pod of an Envoy that Gatehouse creates: without rights, with probes, and drained before it ends.
+
+/** How long an Envoy keeps serving after it begins to drain, in seconds. */
+const DRAIN_SECONDS = 10
+
+/** The folder of the ConfigMap. */
+const CONFIG_FOLDER = '/etc/envoy'
+/** The file in the ConfigMap that names the token's file. */
+const TOKEN_SECRET_FILE = 'token.yaml'
+/** The folder of the token, which the kubelet renews. */
+const TOKEN_FOLDER = '/run/gatehouse-token'
+/** The file of the token in its folder. */
+const TOKEN_NAME = 'token'
+/** How long a token is valid, in seconds. The kubelet renews it after four fifths: it outlives a long failure of the API server. */
+const TOKEN_SECONDS = 86_400
+
+/** Returns the pod's spec. audience: of the token by which Gatehouse knows the pod; absent: it has none. */
+const podSpec = (
+  { objectName, image, resources }: ProvisionedGateway,
+  audience: string | undefined,
+): object => ({
+  serviceAccountName: objectName,
+  // Envoy asks Gatehouse for all it knows, never the API server.
+  automountServiceAccountToken: false,
+  enableServiceLinks: false,
+  terminationGracePeriodSeconds: DRAIN_SECONDS + 15,
+  securityContext: {
+    seccompProfile: { type: 'RuntimeDefault' },
+    // Low ports without a capability.
+    sysctls: [{ name: 'net.ipv4.ip_unprivileged_port_start', value: '0' }],
+  },
+  containers: [
+    {
+      name: 'envoy',
+      image,
+      command: COMMAND,
+      resources,
+      env: [
+        // Tells Envoys apart in /status and the logs.
+        { name: 'POD_NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
+      ],
+      // Ready when Envoy has its configuration.
+      readinessProbe: {
+        exec: { command: ['perl', '/etc/envoy/admin.pl', 'GET', '/ready'] },
+        periodSeconds: 2,
+        timeoutSeconds: 5,
+      },
+      lifecycle: { preStop: { exec: { command: ['sh', '-c', DRAIN] } } },
+      securityContext: {
+        runAsNonRoot: true,
+        runAsUser: 101,
+        runAsGroup: 101,
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      },
+      volumeMounts: [
+        { name: 'bootstrap', mountPath: CONFIG_FOLDER, readOnly: true },
+        { name: 'envoy-admin', mountPath: '/run/envoy' },
+        ...(audience === undefined
+          ? []
+          : [{ name: 'token', mountPath: TOKEN_FOLDER, readOnly: true }]),
+      ],
+    },
+  ],
+  volumes: [
+    { name: 'bootstrap', configMap: { name: objectName } },
+    { name: 'envoy-admin', emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } },
+    ...(audience === undefined ? [] : [tokenVolume(audience)]),
+  ],
+})
+
+const tokenVolume = (audience: string): object => ({
+  name: 'token',
+  projected: {
+    sources: [
+      { serviceAccountToken: { audience, expirationSeconds: TOKEN_SECONDS, path: TOKEN_NAME } },
+    ],
+  },
+})
+
+const COMMAND: readonly string[] = [
+  'envoy',
+  '--config-path',
+  '/etc/envoy/bootstrap.yaml',
+  '--service-node',
+  '$(POD_NAME)',
+  '--disable-hot-restart',
+]
+
+/** Clients are sent away first (connection: close, GOAWAY), and served until they have gone. */
+const DRAIN = `perl /etc/envoy/admin.pl POST /healthcheck/fail; sleep ${DRAIN_SECONDS}`
+
+// The script in the pods of Envoys for single requests to their admin interface. The chart has the same one in files/admin.pl.
+
+/** Text of admin.pl. */
+export const ADMIN_SCRIPT = String.raw`# perl admin.pl METHOD PATH [SOCKET]: one request to Envoy's admin interface, which listens on a Unix socket; its answer on stdout.
+# Perl, as Envoy's image has it and no curl.
+use strict;
+use warnings;
+use IO::Socket::UNIX;
+
+my ($method, $path, $peer) = @ARGV;
+die "usage: perl admin.pl METHOD PATH, e.g. GET /stats\n" unless defined $path;
+my $socket = IO::Socket::UNIX->new(Peer => $peer // '/run/envoy/admin.sock')
+  or die "Envoy's admin interface cannot be reached: $!\n";
+print {$socket} "$method $path HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+$socket->flush;
+my $answer = do { local $/; <$socket> } // '';
+my ($head, $body) = split /\r\n\r\n/, $answer, 2;
+die "Envoy's admin interface gave no answer\n" unless defined $body;
+if ($head =~ /^transfer-encoding: *chunked/mi) {
+  my $whole = '';
+  while ($body =~ /\G([0-9a-f]+)\r\n/gci and my $size = hex $1) {
+    $whole .= substr $body, pos $body, $size;
+    pos($body) += $size + 2;
+  }
+  $body = $whole;
+}
+print $body;
+exit($head =~ m{^HTTP/1\.1 2} ? 0 : 1);
+`
 
 /** A kind that is applied for Envoys. */
 export interface ProvisionedKind {
@@ -66,16 +187,20 @@ export function envoyManifests(
   return [
     { kind: 'ServiceAccount', metadata, automountServiceAccountToken: false },
     {
-      ...{ kind: 'ConfigMap', metadata },
+      kind: 'ConfigMap',
+      metadata,
       data: {
-        ...{ 'bootstrap.yaml': bootstrap, 'admin.pl': ADMIN_SCRIPT },
+        'bootstrap.yaml': bootstrap,
+        'admin.pl': ADMIN_SCRIPT,
         ...(settings.tls && { [TOKEN_SECRET_FILE]: TOKEN_SECRET }),
       },
     },
     {
-      ...{ kind: 'Service', metadata: metadataOf(gateway) },
+      kind: 'Service',
+      metadata: metadataOf(gateway),
       spec: {
-        ...{ type: gateway.serviceType, selector: selectorOf(gateway) },
+        type: gateway.serviceType,
+        selector: selectorOf(gateway),
         ports: gateway.ports.map((port) => ({ name: `port-${port}`, port, targetPort: port })),
       },
     },

@@ -19,7 +19,11 @@ const LENGTH = /^\d{1,15}$/
 
 /** Fields that are read; all others only have to be well-formed. */
 const READ: ReadonlySet<string> = new Set([
-  ...['content-length', 'transfer-encoding', 'content-encoding', 'connection', 'keep-alive'],
+  'content-length',
+  'transfer-encoding',
+  'content-encoding',
+  'connection',
+  'keep-alive',
 ])
 
 /** text: without the empty line at its end. undefined: it is malformed or ambiguous. */
@@ -48,15 +52,15 @@ export function readHead(text: string): AnswerHead | undefined {
 
 /** Reads the heads of one connection. Most are the same as the one before, down to the second of their Date. */
 export class AnswerHeads {
-  private text = ''
-  private head: AnswerHead | undefined
+  #text = ''
+  #head: AnswerHead | undefined
 
   /** Like readHead(). */
   read(text: string): AnswerHead | undefined {
-    if (text === this.text) return this.head
-    this.head = readHead(text)
-    this.text = text
-    return this.head
+    if (text === this.#text) return this.#head
+    this.#head = readHead(text)
+    this.#text = text
+    return this.#head
   }
 }
 

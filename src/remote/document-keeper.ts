@@ -64,19 +64,19 @@ export function createDocumentKeeper(first: WantedDocument, deps: KeeperDeps): D
 }
 
 class Keeper implements DocumentKeeper {
-  private known: RemoteDocument = {}
-  private failures = 0
-  private answered = 0
-  private lastBegun = -Infinity
-  private closed = false
+  #known: RemoteDocument = {}
+  #failures = 0
+  #answered = 0
+  #lastBegun = -Infinity
+  #closed = false
   /** The fetch under way; resolves to true if it succeeded. */
-  private underWay: Promise<boolean> | undefined
+  #underWay: Promise<boolean> | undefined
   /** FetchInTurn.hurry() of the fetch under way. */
-  private hurry = (): boolean => false
-  private nextExtra: Promise<boolean> | undefined
-  private cancelExtra = (): void => undefined
-  private abort = new AbortController()
-  private cancelTimer = (): void => undefined
+  #hurry = (): boolean => false
+  #nextExtra: Promise<boolean> | undefined
+  #cancelExtra = (): void => undefined
+  #abort = new AbortController()
+  #cancelTimer = (): void => undefined
 
   constructor(
     private wanted: WantedDocument,
@@ -84,61 +84,61 @@ class Keeper implements DocumentKeeper {
   ) {}
 
   get answers(): number {
-    return this.answered
+    return this.#answered
   }
 
   fetchNow(isExtra = false): Promise<boolean> {
-    if (this.underWay !== undefined) return this.underWay
-    this.cancelTimer()
-    this.expireInTime()
-    this.lastBegun = this.deps.now()
-    this.underWay = this.fetchUntilCurrent(isExtra)
-    return this.underWay
+    if (this.#underWay !== undefined) return this.#underWay
+    this.#cancelTimer()
+    this.#expireInTime()
+    this.#lastBegun = this.deps.now()
+    this.#underWay = this.#fetchUntilCurrent(isExtra)
+    return this.#underWay
   }
 
   update(next: WantedDocument): void {
     const before = this.wanted
     if (isDeepStrictEqual(next, before)) return
     this.wanted = next
-    if (this.underWay !== undefined) this.abort.abort()
+    if (this.#underWay !== undefined) this.#abort.abort()
     // Endpoints change all the time; a good document needs no fetch for that. One that was fetched under trust that was
     // withdrawn stays in force until the next answer, which must not wait for the refresh.
-    else if (this.known.error !== undefined || !areAuthoritiesEqual(next, before))
+    else if (this.#known.error !== undefined || !areAuthoritiesEqual(next, before))
       void this.fetchNow()
   }
 
   async refetch(): Promise<Refetched> {
-    if (this.closed) return { isAnswered: false, isOlder: false }
-    if (this.underWay !== undefined) return this.joinFetch(this.underWay)
-    this.nextExtra ??= this.fetchWhenDue().finally(() => (this.nextExtra = undefined))
-    return { isAnswered: await this.nextExtra, isOlder: false }
+    if (this.#closed) return { isAnswered: false, isOlder: false }
+    if (this.#underWay !== undefined) return this.#joinFetch(this.#underWay)
+    this.#nextExtra ??= this.#fetchWhenDue().finally(() => (this.#nextExtra = undefined))
+    return { isAnswered: await this.#nextExtra, isOlder: false }
   }
 
   async close(): Promise<void> {
-    this.closed = true
-    this.cancelTimer()
-    this.cancelExtra()
-    this.abort.abort()
-    await this.underWay
+    this.#closed = true
+    this.#cancelTimer()
+    this.#cancelExtra()
+    this.#abort.abort()
+    await this.#underWay
   }
 
   /** A fetch that waits for its turn, perhaps behind providers that hang, begins now. */
-  private async joinFetch(underWay: Promise<boolean>): Promise<Refetched> {
-    const begins = this.hurry()
-    if (begins) this.lastBegun = this.deps.now()
+  async #joinFetch(underWay: Promise<boolean>): Promise<Refetched> {
+    const begins = this.#hurry()
+    if (begins) this.#lastBegun = this.deps.now()
     return { isAnswered: await underWay, isOlder: !begins }
   }
 
   /** Fetches at least REFETCH_EVERY_MS after the last begin; a clock that was set back does not extend the wait. */
-  private fetchWhenDue(): Promise<boolean> {
-    const since = this.deps.now() - this.lastBegun
+  #fetchWhenDue(): Promise<boolean> {
+    const since = this.deps.now() - this.#lastBegun
     if (since < 0 || since >= REFETCH_EVERY_MS) return this.fetchNow(true)
     return new Promise((resolve) => {
       const cancel = this.deps.startTimer(
         () => resolve(this.fetchNow(true)),
         REFETCH_EVERY_MS - since,
       )
-      this.cancelExtra = () => {
+      this.#cancelExtra = () => {
         cancel()
         resolve(false)
       }
@@ -146,43 +146,44 @@ class Keeper implements DocumentKeeper {
   }
 
   /** Expires the document in time even if its fetch hangs, or waits behind others that hang. */
-  private expireInTime(): void {
-    const { deps, known } = this
+  #expireInTime(): void {
+    const { deps } = this
+    const known = this.#known
     const usableMs = untilStale(known, deps.maxStaleMs, deps.now())
     // A document renewed exactly when it expires stays in use for that moment if its provider has been answering.
     if (usableMs > MAX_TIMER_MS || (usableMs === 0 && known.error === undefined)) return
-    this.cancelTimer = deps.startTimer(() => {
-      const before = this.known
-      this.known = failed(before, before.error ?? 'no answer came in time', 0)
-      deps.onExpired(this.known, before)
+    this.#cancelTimer = deps.startTimer(() => {
+      const before = this.#known
+      this.#known = failed(before, before.error ?? 'no answer came in time', 0)
+      deps.onExpired(this.#known, before)
     }, usableMs)
   }
 
-  private async fetchUntilCurrent(isExtra: boolean): Promise<boolean> {
+  async #fetchUntilCurrent(isExtra: boolean): Promise<boolean> {
     for (;;) {
       const asked = this.wanted
-      this.abort = new AbortController()
-      const fetch = this.deps.fetch(asked, this.abort.signal, isExtra)
-      this.hurry = () => fetch.hurry()
+      this.#abort = new AbortController()
+      const fetch = this.deps.fetch(asked, this.#abort.signal, isExtra)
+      this.#hurry = () => fetch.hurry()
       const result = await fetch.result
-      if (this.closed) return false
+      if (this.#closed) return false
       if (asked !== this.wanted) continue
       // What is told of the result may call update(), which must not take this fetch for one of the new targets.
-      this.underWay = undefined
-      this.settle(result)
+      this.#underWay = undefined
+      this.#settle(result)
       return result.ok
     }
   }
 
-  private settle(result: Result<Fetched, string>): void {
+  #settle(result: Result<Fetched, string>): void {
     const { deps } = this
     const { maxStaleMs } = deps
-    this.cancelTimer()
-    const before = this.known
+    this.#cancelTimer()
+    const before = this.#known
     const now = deps.now()
-    this.failures = result.ok ? 0 : this.failures + 1
-    if (result.ok) this.answered += 1
-    this.known = result.ok
+    this.#failures = result.ok ? 0 : this.#failures + 1
+    if (result.ok) this.#answered += 1
+    this.#known = result.ok
       ? succeeded(before, result.value, now)
       : {
           ...failed(before, result.error, untilStale(before, maxStaleMs, now)),
@@ -190,9 +191,12 @@ class Keeper implements DocumentKeeper {
         }
     const delay = result.ok
       ? refreshDelay({ ...result.value, maxStaleMs }, deps.random())
-      : Math.min(retryDelay(this.failures, deps.random()), untilStale(this.known, maxStaleMs, now))
-    this.cancelTimer = deps.startTimer(() => void this.fetchNow(), delay)
-    deps.onFetched(this.known, before)
+      : Math.min(
+          retryDelay(this.#failures, deps.random()),
+          untilStale(this.#known, maxStaleMs, now),
+        )
+    this.#cancelTimer = deps.startTimer(() => void this.fetchNow(), delay)
+    deps.onFetched(this.#known, before)
   }
 }
 

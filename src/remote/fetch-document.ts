@@ -72,9 +72,12 @@ const ANY_PAGE = 'https://page.invalid'
 
 const isOpen = (allowed: string | undefined): boolean => allowed === '*' || allowed === ANY_PAGE
 
-/** Checks a key set (RFC 7517 section 5). An empty array is valid: it revokes every key. */
+/**
+ * Checks a key set (RFC 7517 section 5). An empty array is valid: it revokes every key. An entry that is no object costs
+ * itself alone; an array of nothing else is no key set.
+ */
 const keySetProblem = ({ keys }: JsonObject): string | undefined =>
-  Array.isArray(keys) && keys.every(isJsonObject)
+  Array.isArray(keys) && (keys.length === 0 || keys.some(isJsonObject))
     ? undefined
     : 'the answer is not a key set: "keys" is not an array of objects'
 

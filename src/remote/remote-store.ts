@@ -60,13 +60,13 @@ const MAX_EXTRA_FETCHES = 100
 export const createRemoteStore = (deps: RemoteStoreDeps): RemoteStore => new Store(deps)
 
 class Store implements RemoteStore {
-  private readonly keepers = new Map<string, DocumentKeeper>()
-  private readonly turns: FetchTurns
-  private readonly closing = new Set<Promise<void>>()
-  private known: RemoteState = new Map()
+  readonly #keepers = new Map<string, DocumentKeeper>()
+  readonly #turns: FetchTurns
+  readonly #closing = new Set<Promise<void>>()
+  #known: RemoteState = new Map()
 
   constructor(private readonly deps: RemoteStoreDeps) {
-    this.turns = {
+    this.#turns = {
       usual: createLimit(deps.maxFetches ?? MAX_FETCHES),
       urgent: createLimit(MAX_EXTRA_FETCHES),
       startTimer: deps.startTimer ?? startTimer,
@@ -75,33 +75,33 @@ class Store implements RemoteStore {
 
   want(documents: readonly WantedDocument[]): void {
     const wanted = new Map(documents.map((document) => [document.id, document]))
-    for (const [id, keeper] of this.keepers) if (!wanted.has(id)) this.forget(id, keeper)
-    this.known = new Map([...this.known].filter(([id]) => wanted.has(id)))
+    for (const [id, keeper] of this.#keepers) if (!wanted.has(id)) this.#forget(id, keeper)
+    this.#known = new Map([...this.#known].filter(([id]) => wanted.has(id)))
     for (const [id, document] of wanted) {
-      const keeper = this.keepers.get(id)
-      if (keeper === undefined) this.keepers.set(id, this.keep(document))
+      const keeper = this.#keepers.get(id)
+      if (keeper === undefined) this.#keepers.set(id, this.#keep(document))
       else keeper.update(document)
     }
   }
 
   async refetch(id: string): Promise<Refetched> {
-    return (await this.keepers.get(id)?.refetch()) ?? { isAnswered: false, isOlder: false }
+    return (await this.#keepers.get(id)?.refetch()) ?? { isAnswered: false, isOlder: false }
   }
 
   answers(id: string): number {
-    return this.keepers.get(id)?.answers ?? 0
+    return this.#keepers.get(id)?.answers ?? 0
   }
 
   state(): RemoteState {
-    return this.known
+    return this.#known
   }
 
   async close(): Promise<void> {
-    for (const [id, keeper] of this.keepers) this.forget(id, keeper)
-    await Promise.all(this.closing)
+    for (const [id, keeper] of this.#keepers) this.#forget(id, keeper)
+    await Promise.all(this.#closing)
   }
 
-  private keep(wanted: WantedDocument): DocumentKeeper {
+  #keep(wanted: WantedDocument): DocumentKeeper {
     const { deps } = this
     return createDocumentKeeper(wanted, {
       now: () => deps.now(),
@@ -109,37 +109,37 @@ class Store implements RemoteStore {
       startTimer: deps.startTimer ?? startTimer,
       maxStaleMs: deps.maxStaleMs,
       fetch: (document, signal, isExtra) =>
-        fetchInTurn(() => fetchDocument(document, deps.callRemote, signal), this.turns, isExtra),
+        fetchInTurn(() => fetchDocument(document, deps.callRemote, signal), this.#turns, isExtra),
       onFetched: (after, before) => {
         if (wanted.kind === 'KeySet')
           deps.metrics.keySetFetch(after.error === undefined ? 'success' : 'failure')
-        this.learn(wanted, after, before)
+        this.#learn(wanted, after, before)
         if (after.error === undefined) deps.onAnswer?.(wanted.id, this.answers(wanted.id))
       },
-      onExpired: (after, before) => this.learn(wanted, after, before),
+      onExpired: (after, before) => this.#learn(wanted, after, before),
     })
   }
 
-  private forget(id: string, keeper: DocumentKeeper): void {
-    this.keepers.delete(id)
-    const ended = keeper.close().finally(() => this.closing.delete(ended))
-    this.closing.add(ended)
+  #forget(id: string, keeper: DocumentKeeper): void {
+    this.#keepers.delete(id)
+    const ended = keeper.close().finally(() => this.#closing.delete(ended))
+    this.#closing.add(ended)
   }
 
-  private learn(wanted: WantedDocument, after: RemoteDocument, before: RemoteDocument): void {
-    this.known = new Map(this.known).set(wanted.id, after)
+  #learn(wanted: WantedDocument, after: RemoteDocument, before: RemoteDocument): void {
+    this.#known = new Map(this.#known).set(wanted.id, after)
     logChange(this.deps.logger, wanted, after, before)
     if (
       after.document !== before.document ||
       after.error !== before.error ||
       after.isOpenToPages !== before.isOpenToPages
     )
-      this.changed()
+      this.#changed()
   }
 
-  private changed(): void {
+  #changed(): void {
     try {
-      this.deps.onChange(this.known)
+      this.deps.onChange(this.#known)
     } catch (error) {
       // The refresh must go on even if the listener throws.
       this.deps.logger.error({ err: error }, 'a change of remote documents could not be applied')

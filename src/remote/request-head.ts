@@ -20,32 +20,32 @@ const MOST_KEPT = 4 * 1024
 
 /** Writes the heads of the requests over one connection. Most have the same fields as the one before. */
 export class RequestHeads {
-  private headers: SentRequest['headers'] = {}
-  private names: readonly string[] = []
-  private text = ''
+  #headers: SentRequest['headers'] = {}
+  #names: readonly string[] = []
+  #text = ''
 
   /** @throws {BadAnswer} */
   headOf({ method, path, headers, body }: SentRequest): string {
-    const fields = this.fieldsOf(headers)
+    const fields = this.#fieldsOf(headers)
     return `${method} ${path} HTTP/1.1\r\n${fields}connection: keep-alive\r\ncontent-length: ${String(body.length)}\r\n\r\n`
   }
 
-  private fieldsOf(headers: SentRequest['headers']): string {
+  #fieldsOf(headers: SentRequest['headers']): string {
     const names = Object.keys(headers)
-    if (this.isLast(names, headers)) return this.text
+    if (this.#isLast(names, headers)) return this.#text
     const text = fieldsOf(names, headers)
     if (text.length > MOST_KEPT) return text
-    this.names = names
-    this.headers = headers
-    this.text = text
+    this.#names = names
+    this.#headers = headers
+    this.#text = text
     return text
   }
 
-  private isLast(names: readonly string[], headers: SentRequest['headers']): boolean {
-    if (names.length !== this.names.length) return false
+  #isLast(names: readonly string[], headers: SentRequest['headers']): boolean {
+    if (names.length !== this.#names.length) return false
     for (let at = 0; at < names.length; at++) {
       const name = names[at] ?? ''
-      if (name !== this.names[at] || headers[name] !== this.headers[name]) return false
+      if (name !== this.#names[at] || headers[name] !== this.#headers[name]) return false
     }
     return true
   }

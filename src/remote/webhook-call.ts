@@ -57,15 +57,15 @@ export class WebhookCall implements CallHandler {
   wasKept = false
   isRepeated = false
 
-  private timer: NodeJS.Timeout | undefined
-  private state: 'waiting' | 'calling' | 'ended' = 'waiting'
-  private isSettled = false
-  private isArmed = false
-  private abort: ((reason: Error) => void) | undefined
-  private status = 0
-  private encoding = ''
-  private readonly bytes = new ByteCollector()
-  private leaveLine: (() => void) | undefined
+  #timer: NodeJS.Timeout | undefined
+  #state: 'waiting' | 'calling' | 'ended' = 'waiting'
+  #isSettled = false
+  #isArmed = false
+  #abort: ((reason: Error) => void) | undefined
+  #status = 0
+  #encoding = ''
+  readonly #bytes = new ByteCollector()
+  #leaveLine: (() => void) | undefined
 
   /** pool: called only when the call may start, because the webhook's endpoints may change while it waits. */
   constructor(
@@ -77,106 +77,112 @@ export class WebhookCall implements CallHandler {
 
   start(): void {
     const { signal, phase } = this.call
-    if (signal.aborted) return this.settle(err({ type: 'aborted' }))
-    this.leaveLine = this.line.enter(phase, () => this.dispatch())
-    if (this.leaveLine === undefined)
-      return this.settle(err({ type: 'busy', waiting: MOST_WAITING }))
-    if (!this.isSettled) this.arm()
+    if (signal.aborted) return this.#settle(err({ type: 'aborted' }))
+    this.#leaveLine = this.line.enter(phase, () => this.#dispatch())
+    if (this.#leaveLine === undefined)
+      return this.#settle(err({ type: 'busy', waiting: MOST_WAITING }))
+    if (!this.#isSettled) this.#arm()
   }
 
   /** Called when the request has left, as its webhook need not wait for this, or before a connection is made for it. */
-  private arm(): void {
-    if (this.isArmed) return
-    this.isArmed = true
+  #arm(): void {
+    if (this.#isArmed) return
+    this.#isArmed = true
     const { signal, timeoutMs } = this.call
-    signal.addEventListener('abort', this.onAbort)
-    if (timeoutMs !== undefined) this.stopAfter(timeoutMs, { type: 'timeout', timeoutMs })
-    else if (this.state === 'waiting')
-      this.stopAfter(CONNECTION_MS, { type: 'no-connection', waitedMs: CONNECTION_MS })
+    signal.addEventListener('abort', this.#onAbort)
+    if (timeoutMs !== undefined) this.#stopAfter(timeoutMs, { type: 'timeout', timeoutMs })
+    else if (this.#state === 'waiting')
+      this.#stopAfter(CONNECTION_MS, { type: 'no-connection', waitedMs: CONNECTION_MS })
   }
 
-  private stopAfter(ms: number, failure: RemoteFailure): void {
-    this.timer = setTimeout(() => this.stop(failure), Math.min(ms, MAX_TIMER_MS))
+  #stopAfter(ms: number, failure: RemoteFailure): void {
+    this.#timer = setTimeout(() => this.#stop(failure), Math.min(ms, MAX_TIMER_MS))
   }
 
-  private dispatch(): void {
-    this.state = 'calling'
-    if (this.call.timeoutMs === undefined) clearTimeout(this.timer)
+  #dispatch(): void {
+    this.#state = 'calling'
+    if (this.call.timeoutMs === undefined) clearTimeout(this.#timer)
     this.pool().dispatch(this.call, this)
   }
 
-  private readonly onAbort = (): void => this.stop({ type: 'aborted' })
+  readonly #onAbort = (): void => this.#stop({ type: 'aborted' })
 
   /** Fails the call. If it has started, its connection is closed with the rest of the answer. */
-  private stop(failure: RemoteFailure): void {
-    this.settle(err(failure))
-    if (this.state === 'waiting') this.leaveLine?.()
-    else this.abort?.(new RemoteError(failure))
+  #stop(failure: RemoteFailure): void {
+    this.#settle(err(failure))
+    if (this.#state === 'waiting') this.#leaveLine?.()
+    else this.#abort?.(new RemoteError(failure))
   }
 
-  private settle(result: CallResult): void {
-    if (this.isSettled) return
-    this.isSettled = true
-    clearTimeout(this.timer)
-    this.call.signal.removeEventListener('abort', this.onAbort)
-    this.resolve(result)
+  #settle(result: CallResult): void {
+    if (this.#isSettled) return
+    this.#isSettled = true
+    clearTimeout(this.#timer)
+    this.call.signal.removeEventListener('abort', this.#onAbort)
+    this.resolve(result.ok ? result : this.#answerDespite(result.error))
   }
 
-  private end(): void {
-    if (this.state !== 'calling') return
-    this.state = 'ended'
+  /** An error status says enough: a webhook that refuses a long question may close before all of its answer is read. */
+  #answerDespite(failure: RemoteFailure): CallResult {
+    const status = this.#status
+    return status >= 400 && failure.type !== 'aborted' ? ok({ status, body: [] }) : err(failure)
+  }
+
+  #end(): void {
+    if (this.#state !== 'calling') return
+    this.#state = 'ended'
     // The connection is another call's from here on, even if this one still unpacks its answer.
-    this.abort = undefined
+    this.#abort = undefined
     this.line.leave()
   }
 
-  private fail(error: unknown): void {
-    this.settle(
+  #fail(error: unknown): void {
+    this.#settle(
       err(error instanceof RemoteError ? error.failure : { type: 'broken', code: codeOf(error) }),
     )
-    this.end()
+    this.#end()
   }
 
   onConnect(): void {
-    this.arm()
+    this.#arm()
   }
 
   onStart(abort: (reason: Error) => void): boolean {
-    this.abort = abort
+    this.#abort = abort
     // The call may have ended while its connection was being made.
-    if (this.isSettled) this.end()
-    return !this.isSettled
+    if (this.#isSettled) this.#end()
+    return !this.#isSettled
   }
 
   onHead({ status, encoding }: AnswerHead): void {
-    this.status = status
-    this.encoding = encoding
-    if (status >= 300 && status < 400) this.stop({ type: 'redirect', status })
+    this.#status = status
+    this.#encoding = encoding
+    if (status >= 300 && status < 400) this.#stop({ type: 'redirect', status })
   }
 
   onData(chunk: Buffer): void {
     const { maxBytes } = this.call
-    if (this.bytes.size + chunk.length > maxBytes) this.stop({ type: 'too-large', maxBytes })
-    else this.bytes.add(chunk)
+    if (this.#bytes.size + chunk.length > maxBytes) this.#stop({ type: 'too-large', maxBytes })
+    else this.#bytes.add(chunk)
   }
 
   onEnd(): void {
-    this.end()
-    const body = this.bytes.take()
-    if (this.encoding === '') return this.settle(ok({ status: this.status, body }))
-    decodeBody(joined(body), this.encoding, this.call.maxBytes).then(
-      (decoded) => this.settle(ok({ status: this.status, body: [decoded] })),
-      (error: unknown) => this.fail(error),
+    this.#end()
+    const body = this.#bytes.take()
+    if (this.#encoding === '') return this.#settle(ok({ status: this.#status, body }))
+    decodeBody(joined(body), this.#encoding, this.call.maxBytes).then(
+      (decoded) => this.#settle(ok({ status: this.#status, body: [decoded] })),
+      (error: unknown) => this.#fail(error),
     )
   }
 
   /** Repeats a call that a kept connection lost unread, but not one sent over a new one (RFC 9110 section 9.2.2). */
   onError(error: unknown, hasBegun: boolean): void {
-    const mayRepeat = this.wasKept && !hasBegun && !this.isSettled && !this.isRepeated
-    if (!mayRepeat || !LOST.has(codeOf(error))) return this.fail(error)
+    const mayRepeat = this.wasKept && !hasBegun && !this.#isSettled && !this.isRepeated
+    if (!mayRepeat || !LOST.has(codeOf(error))) return this.#fail(error)
     this.isRepeated = true
     this.wasKept = false
-    this.abort = undefined
-    this.dispatch()
+    this.#abort = undefined
+    this.#dispatch()
   }
 }

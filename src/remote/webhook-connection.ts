@@ -65,18 +65,18 @@ export class WebhookConnection {
   /** When it closes unless it is used, by the pool's clock; set by the pool. */
   expires = Infinity
 
-  private handler: AnswerHandler | undefined
-  private reader: AnswerReader | undefined
-  private readonly heads = new AnswerHeads()
-  private readonly requests = new RequestHeads()
-  private isReusable = true
+  #handler: AnswerHandler | undefined
+  #reader: AnswerReader | undefined
+  readonly #heads = new AnswerHeads()
+  readonly #requests = new RequestHeads()
+  #isReusable = true
   /** A request that waits for the turn to end in which the answer before it ended. */
-  private waiting: (() => void) | undefined
+  #waiting: (() => void) | undefined
   /** Whether bytes that follow the last answer may still be unread. */
-  private isFresh = false
-  private failure: unknown
-  private readOfTurn = 0
-  private isPaused = false
+  #isFresh = false
+  #failure: unknown
+  #readOfTurn = 0
+  #isPaused = false
 
   /** reads: gets what the socket reads, if it has no 'data' events. */
   constructor(
@@ -85,29 +85,29 @@ export class WebhookConnection {
     reads?: ReadBuffer,
   ) {
     // Also without these events: an unread socket would not end.
-    socket.on('data', (bytes: Buffer) => this.onBytes(bytes))
-    reads?.passTo((bytes) => this.onBytes(bytes))
+    socket.on('data', (bytes: Buffer) => this.#onBytes(bytes))
+    reads?.passTo((bytes) => this.#onBytes(bytes))
     if (reads?.hasDropped === true) socket.destroy()
-    socket.on('end', () => this.onServerEnd())
-    socket.on('error', (error) => this.onSocketError(error))
-    socket.on('close', () => this.onClose())
+    socket.on('end', () => this.#onServerEnd())
+    socket.on('error', (error) => this.#onSocketError(error))
+    socket.on('close', () => this.#onClose())
   }
 
   get isOpen(): boolean {
-    return !this.socket.destroyed && this.isReusable
+    return !this.socket.destroyed && this.#isReusable
   }
 
   /** Sends a request; the connection must be idle. false: it still is. @throws {BadAnswer} it cannot be written. */
   send(request: SentRequest, handler: AnswerHandler): boolean {
-    const head = this.requests.headOf(request)
-    if (!handler.onStart((reason) => this.abort(reason))) return false
+    const head = this.#requests.headOf(request)
+    if (!handler.onStart((reason) => this.#abort(reason))) return false
     const { method, body } = request
-    this.handler = handler
-    this.reader = new AnswerReader(handler, method === 'HEAD', this.heads)
-    this.isReusable = WITH_BODY.has(method)
-    const write = (): void => this.write(head, body)
+    this.#handler = handler
+    this.#reader = new AnswerReader(handler, method === 'HEAD', this.#heads)
+    this.#isReusable = WITH_BODY.has(method)
+    const write = (): void => this.#write(head, body)
     // Whatever the server sends after an answer must not be taken for the next one.
-    if (this.isFresh) this.waiting = write
+    if (this.#isFresh) this.#waiting = write
     else write()
     return true
   }
@@ -117,15 +117,15 @@ export class WebhookConnection {
     this.socket.destroy()
   }
 
-  private abort(reason: Error): void {
-    this.failure = reason
-    this.isReusable = false
-    this.reader?.stop()
+  #abort(reason: Error): void {
+    this.#failure = reason
+    this.#isReusable = false
+    this.#reader?.stop()
     this.socket.destroy()
-    this.fail()
+    this.#fail()
   }
 
-  private write(head: string, body: Uint8Array): void {
+  #write(head: string, body: Uint8Array): void {
     const { socket } = this
     if (body.length <= COPIED_BYTES) {
       const bytes = Buffer.allocUnsafe(head.length + body.length)
@@ -140,83 +140,84 @@ export class WebhookConnection {
     socket.uncork()
   }
 
-  private onBytes(bytes: Buffer): void {
-    const { reader } = this
-    this.readOfTurn += bytes.length
-    if (this.readOfTurn >= TURN_BYTES) this.pause()
+  #onBytes(bytes: Buffer): void {
+    const reader = this.#reader
+    this.#readOfTurn += bytes.length
+    if (this.#readOfTurn >= TURN_BYTES) this.#pause()
     // Bytes that answer nothing.
-    if (reader === undefined || this.waiting !== undefined) return this.destroy()
+    if (reader === undefined || this.#waiting !== undefined) return this.destroy()
     try {
       const read = reader.read(bytes)
-      if (reader.isDone) this.finish(reader, read === bytes.length)
+      if (reader.isDone) this.#finish(reader, read === bytes.length)
     } catch (error) {
-      this.abort(error instanceof Error ? error : new BadAnswer('unknown'))
+      this.#abort(error instanceof Error ? error : new BadAnswer('unknown'))
     }
   }
 
   /** Many small chunks take milliseconds for each read. */
-  private pause(): void {
-    this.readOfTurn = 0
-    this.isPaused = true
+  #pause(): void {
+    this.#readOfTurn = 0
+    this.#isPaused = true
     this.socket.pause()
     setImmediate(() => {
-      this.isPaused = false
+      this.#isPaused = false
       this.socket.resume()
     })
   }
 
-  private finish(reader: AnswerReader, isExact: boolean): void {
-    const { handler, socket } = this
+  #finish(reader: AnswerReader, isExact: boolean): void {
+    const { socket } = this
+    const handler = this.#handler
     // The call was aborted by one of the parts.
     if (handler === undefined) return
-    this.handler = undefined
-    this.reader = undefined
-    this.isReusable &&= isExact && reader.keepsAlive && socket.writableLength === 0
-    if (this.isReusable && !socket.destroyed) this.rest(reader.keepAliveMs)
+    this.#handler = undefined
+    this.#reader = undefined
+    this.#isReusable &&= isExact && reader.keepsAlive && socket.writableLength === 0
+    if (this.#isReusable && !socket.destroyed) this.#rest(reader.keepAliveMs)
     else socket.destroy()
     handler.onEnd()
   }
 
-  private rest(keepAliveMs: number | undefined): void {
-    this.isFresh = true
+  #rest(keepAliveMs: number | undefined): void {
+    this.#isFresh = true
     // What a paused socket has received is read in the turn after this one.
-    if (this.isPaused) setImmediate(() => setImmediate(this.onTurnEnd))
-    else setImmediate(this.onTurnEnd)
+    if (this.#isPaused) setImmediate(() => setImmediate(this.#onTurnEnd))
+    else setImmediate(this.#onTurnEnd)
     this.events.idle(this, keepAliveMs)
   }
 
-  private readonly onTurnEnd = (): void => {
-    this.isFresh = false
-    const { waiting } = this
-    this.waiting = undefined
+  readonly #onTurnEnd = (): void => {
+    this.#isFresh = false
+    const waiting = this.#waiting
+    this.#waiting = undefined
     if (this.socket.destroyed) return
     waiting?.()
   }
 
-  private onServerEnd(): void {
-    this.isReusable = false
-    if (this.reader?.close() === true) this.finish(this.reader, true)
+  #onServerEnd(): void {
+    this.#isReusable = false
+    if (this.#reader?.close() === true) this.#finish(this.#reader, true)
     else this.socket.destroy()
   }
 
   /** Node leaves a connection open whose TLS has failed after the handshake. */
-  private onSocketError(error: unknown): void {
-    this.failure ??= error
+  #onSocketError(error: unknown): void {
+    this.#failure ??= error
     this.socket.destroy()
   }
 
-  private onClose(): void {
-    this.isReusable = false
+  #onClose(): void {
+    this.#isReusable = false
     this.events.closed(this)
-    this.fail()
+    this.#fail()
   }
 
-  private fail(): void {
-    const { handler } = this
-    const hasBegun = this.reader?.hasBegun === true
-    this.handler = undefined
-    this.reader = undefined
-    this.waiting = undefined
-    handler?.onError(this.failure ?? new LostConnection(), hasBegun)
+  #fail(): void {
+    const handler = this.#handler
+    const hasBegun = this.#reader?.hasBegun === true
+    this.#handler = undefined
+    this.#reader = undefined
+    this.#waiting = undefined
+    handler?.onError(this.#failure ?? new LostConnection(), hasBegun)
   }
 }

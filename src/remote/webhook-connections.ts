@@ -30,16 +30,16 @@ const AHEAD_MS = 1_000
 
 /** A pool of connections. The caller limits how many calls run at once, and so the connections. */
 export class WebhookPool implements CallDispatcher {
-  private readonly open = new Set<WebhookConnection>()
+  readonly #open = new Set<WebhookConnection>()
   /** The one used last is at the end, and is used next. */
-  private idle: WebhookConnection[] = []
-  private connecting = 0
-  private timer: NodeJS.Timeout | undefined
-  private timerAt = Infinity
-  private isClosing = false
+  #idle: WebhookConnection[] = []
+  #connecting = 0
+  #timer: NodeJS.Timeout | undefined
+  #timerAt = Infinity
+  #isClosing = false
   /** Called when a connection has closed. */
-  private readonly onClosed = new Set<() => void>()
-  private readonly keepAliveMs: number
+  readonly #onClosed = new Set<() => void>()
+  readonly #keepAliveMs: number
 
   /** signal: aborts connection attempts. */
   constructor(
@@ -48,61 +48,61 @@ export class WebhookPool implements CallDispatcher {
     private readonly signal: AbortSignal,
   ) {
     const { keepAliveSeconds } = limits
-    this.keepAliveMs = keepAliveSeconds === 0 ? NO_LIMIT_MS : keepAliveSeconds * 1000
+    this.#keepAliveMs = keepAliveSeconds === 0 ? NO_LIMIT_MS : keepAliveSeconds * 1000
   }
 
   /** Sends a request over an idle connection or a new one. */
   dispatch(request: SentRequest, handler: CallHandler): void {
-    if (handler.isRepeated) this.idle.pop()?.destroy()
-    const connection = handler.isRepeated ? undefined : this.takeIdle()
+    if (handler.isRepeated) this.#idle.pop()?.destroy()
+    const connection = handler.isRepeated ? undefined : this.#takeIdle()
     handler.wasKept = connection !== undefined
-    if (connection !== undefined) return this.send(connection, request, handler)
+    if (connection !== undefined) return this.#send(connection, request, handler)
     handler.onConnect()
-    void this.connect(request, handler)
+    void this.#connect(request, handler)
   }
 
   /** Number of connections, open and about to be. */
   get size(): number {
-    return this.open.size + this.connecting
+    return this.#open.size + this.#connecting
   }
 
   /** Number of open connections without a call. */
   get idleSize(): number {
-    return this.idle.length
+    return this.#idle.length
   }
 
   /** Closes up to so many idle connections, those unused for longest first; resolves when they are closed. */
   closeIdle(count: number): Promise<void> {
-    const closed = this.idle.splice(0, count)
+    const closed = this.#idle.splice(0, count)
     for (const connection of closed) connection.destroy()
-    return this.until(() => closed.every((connection) => !this.open.has(connection)))
+    return this.#until(() => closed.every((connection) => !this.#open.has(connection)))
   }
 
   /** Closes idle connections now and the others after their calls. Resolves when none is left. */
   close(): Promise<void> {
-    this.isClosing = true
-    clearTimeout(this.timer)
-    for (const connection of this.idle.splice(0)) connection.destroy()
-    return this.until(() => this.size === 0)
+    this.#isClosing = true
+    clearTimeout(this.#timer)
+    for (const connection of this.#idle.splice(0)) connection.destroy()
+    return this.#until(() => this.size === 0)
   }
 
   /** Closes all connections now; calls under way fail. */
   destroy(): Promise<void> {
-    for (const connection of this.open) connection.destroy()
+    for (const connection of this.#open) connection.destroy()
     return this.close()
   }
 
-  private takeIdle(): WebhookConnection | undefined {
-    for (let next = this.idle.pop(); next !== undefined; next = this.idle.pop()) {
+  #takeIdle(): WebhookConnection | undefined {
+    for (let next = this.#idle.pop(); next !== undefined; next = this.#idle.pop()) {
       if (next.isOpen && next.expires > performance.now()) return next
       next.destroy()
     }
     return undefined
   }
 
-  private async connect(request: SentRequest, handler: CallHandler): Promise<void> {
+  async #connect(request: SentRequest, handler: CallHandler): Promise<void> {
     const { target, timeoutMs = CONNECTION_MS } = this.limits
-    this.connecting += 1
+    this.#connecting += 1
     try {
       // However long a call may take, a failing connection attempt must give way to the next.
       const timeout = AbortSignal.timeout(Math.min(timeoutMs, NO_LIMIT_MS))
@@ -110,79 +110,79 @@ export class WebhookPool implements CallDispatcher {
       const reads = new ReadBuffer()
       const socket = await connectTarget(target, this.deps, { signal, timeoutMs }, reads)
       const events: ConnectionEvents = {
-        idle: (which, serverKeepsMs) => this.onIdle(which, serverKeepsMs),
-        closed: (which) => this.onConnectionClosed(which),
+        idle: (which, serverKeepsMs) => this.#onIdle(which, serverKeepsMs),
+        closed: (which) => this.#onConnectionClosed(which),
       }
       const connection = new WebhookConnection(socket, events, reads)
-      this.open.add(connection)
-      this.send(connection, request, handler)
+      this.#open.add(connection)
+      this.#send(connection, request, handler)
     } catch (error) {
       handler.onError(error instanceof Error ? error : new RemoteError({ type: 'aborted' }), false)
     } finally {
-      this.connecting -= 1
-      this.tellClosed()
+      this.#connecting -= 1
+      this.#tellClosed()
     }
   }
 
-  private send(connection: WebhookConnection, request: SentRequest, handler: CallHandler): void {
+  #send(connection: WebhookConnection, request: SentRequest, handler: CallHandler): void {
     try {
-      if (!connection.send(request, handler)) this.onIdle(connection, undefined)
+      if (!connection.send(request, handler)) this.#onIdle(connection, undefined)
     } catch (error) {
-      this.onIdle(connection, undefined)
+      this.#onIdle(connection, undefined)
       handler.onError(error, false)
     }
   }
 
-  private onIdle(connection: WebhookConnection, serverKeepsMs: number | undefined): void {
-    const keptMs = Math.min(this.keepAliveMs, (serverKeepsMs ?? Infinity) - AHEAD_MS)
-    if (this.isClosing || keptMs <= 0) return connection.destroy()
+  #onIdle(connection: WebhookConnection, serverKeepsMs: number | undefined): void {
+    const keptMs = Math.min(this.#keepAliveMs, (serverKeepsMs ?? Infinity) - AHEAD_MS)
+    if (this.#isClosing || keptMs <= 0) return connection.destroy()
     connection.expires = performance.now() + keptMs
-    this.idle.push(connection)
-    if (connection.expires < this.timerAt) this.arm(connection.expires)
+    this.#idle.push(connection)
+    if (connection.expires < this.#timerAt) this.#arm(connection.expires)
   }
 
   /** One timer for all connections, which is not set again at each call. */
-  private arm(at: number): void {
-    clearTimeout(this.timer)
-    this.timerAt = at
+  #arm(at: number): void {
+    clearTimeout(this.#timer)
+    this.#timerAt = at
     if (at === Infinity) return
     const ms = Math.min(Math.max(1, Math.ceil(at - performance.now())), NO_LIMIT_MS)
-    this.timer = setTimeout(() => this.expire(), ms).unref()
+    this.#timer = setTimeout(() => this.#expire(), ms).unref()
   }
 
-  private expire(): void {
+  #expire(): void {
     const now = performance.now()
     const kept: WebhookConnection[] = []
     let next = Infinity
-    for (const connection of this.idle)
+    for (const connection of this.#idle)
       if (connection.expires <= now) connection.destroy()
       else {
         kept.push(connection)
         next = Math.min(next, connection.expires)
       }
-    this.idle = kept
-    this.arm(next)
+    this.#idle = kept
+    this.#arm(next)
   }
 
-  private onConnectionClosed(connection: WebhookConnection): void {
-    this.open.delete(connection)
-    const at = this.idle.indexOf(connection)
-    if (at !== -1) this.idle.splice(at, 1)
-    this.tellClosed()
+  #onConnectionClosed(connection: WebhookConnection): void {
+    this.#open.delete(connection)
+    const at = this.#idle.indexOf(connection)
+    if (at !== -1) this.#idle.splice(at, 1)
+    this.#tellClosed()
   }
 
-  private tellClosed(): void {
-    for (const look of this.onClosed) look()
+  #tellClosed(): void {
+    for (const look of this.#onClosed) look()
   }
 
-  private until(holds: () => boolean): Promise<void> {
+  #until(holds: () => boolean): Promise<void> {
     return new Promise((resolve) => {
       const look = (): void => {
         if (!holds()) return
-        this.onClosed.delete(look)
+        this.#onClosed.delete(look)
         resolve()
       }
-      this.onClosed.add(look)
+      this.#onClosed.add(look)
       look()
     })
   }

@@ -26,11 +26,11 @@ const MOST_TRUSTS = 4
 
 /** The connections to the targets of one webhook. The caller limits how many calls run at once. */
 export class WebhookTargets implements OpenConnections {
-  private places: readonly Place[] = []
+  #places: readonly Place[] = []
   /** The last target that was called with each TLS, the newest at the end. */
-  private latest: readonly RemoteTarget[] = []
-  private readonly closing = new Set<Promise<void>>()
-  private isClosed = false
+  #latest: readonly RemoteTarget[] = []
+  readonly #closing = new Set<Promise<void>>()
+  #isClosed = false
 
   /** max: connections to all targets together; 0: no limit. */
   constructor(
@@ -40,68 +40,68 @@ export class WebhookTargets implements OpenConnections {
 
   /** Notes where a new call goes, so that those which wait follow it. */
   note({ target }: PooledCall): void {
-    if (this.latest.at(-1) === target) return
-    const others = this.latest.filter((one) => !isTrustEqual(one, target))
-    this.latest = [...others, target].slice(-MOST_TRUSTS)
+    if (this.#latest.at(-1) === target) return
+    const others = this.#latest.filter((one) => !isTrustEqual(one, target))
+    this.#latest = [...others, target].slice(-MOST_TRUSTS)
   }
 
   /** Returns the connections for a call that starts now. */
   poolFor(call: PooledCall): WebhookPool {
-    const target = this.latest.find((one) => isTrustEqual(one, call.target)) ?? call.target
-    const own = this.placeFor(call, target)
-    if (this.places.length > 1) this.makeRoom(own)
+    const target = this.#latest.find((one) => isTrustEqual(one, call.target)) ?? call.target
+    const own = this.#placeFor(call, target)
+    if (this.#places.length > 1) this.#makeRoom(own)
     return own.pool
   }
 
   async trim(most: number): Promise<void> {
-    await closeSurplus(this.places, sizeOf(this.places) - most)
+    await closeSurplus(this.#places, sizeOf(this.#places) - most)
   }
 
   /** Ends the calls under way. Resolves when no socket is left. */
   async close(): Promise<void> {
-    this.isClosed = true
-    for (const { connecting, pool } of this.places) {
+    this.#isClosed = true
+    for (const { connecting, pool } of this.#places) {
       connecting.abort()
-      this.awaitEnd(pool.destroy())
+      this.#awaitEnd(pool.destroy())
     }
-    await Promise.all(this.closing)
+    await Promise.all(this.#closing)
   }
 
-  private placeFor(call: PooledCall, target: RemoteTarget): Place {
-    const known = this.places.find((place) => isSamePlace(place.target, target))
-    if (known === undefined) return this.addPlace({ ...call, target })
+  #placeFor(call: PooledCall, target: RemoteTarget): Place {
+    const known = this.#places.find((place) => isSamePlace(place.target, target))
+    if (known === undefined) return this.#addPlace({ ...call, target })
     // The next call has the same object, which is compared at once.
     known.target = target
     return known
   }
 
-  private addPlace(call: PooledCall): Place {
+  #addPlace(call: PooledCall): Place {
     const connecting = new AbortController()
     // Each connection attempt adds a listener.
     setMaxListeners(0, connecting.signal)
     // A call that waited starts as those before it are ended.
-    if (this.isClosed) connecting.abort()
+    if (this.#isClosed) connecting.abort()
     const { target } = call
     const place = { target, connecting, pool: new WebhookPool(call, this.deps, connecting.signal) }
-    this.places = [...this.places, place]
+    this.#places = [...this.#places, place]
     return place
   }
 
   /** Drops the other targets without a call, and closes what the limit leaves no room for beside a new connection. */
-  private makeRoom(own: Place): void {
+  #makeRoom(own: Place): void {
     const isKept = (place: Place): boolean => place === own || place.pool.size > place.pool.idleSize
-    const dropped = this.places.filter((place) => !isKept(place))
-    this.places = this.places.filter(isKept)
-    for (const { pool } of dropped) this.awaitEnd(pool.close())
+    const dropped = this.#places.filter((place) => !isKept(place))
+    this.#places = this.#places.filter(isKept)
+    for (const { pool } of dropped) this.#awaitEnd(pool.close())
     if (this.max === 0) return
-    const others = this.places.filter((place) => place !== own)
+    const others = this.#places.filter((place) => place !== own)
     const fresh = own.pool.idleSize === 0 ? 1 : 0
-    void closeSurplus(others, sizeOf(this.places) + fresh - this.max)
+    void closeSurplus(others, sizeOf(this.#places) + fresh - this.max)
   }
 
-  private awaitEnd(end: Promise<void>): void {
-    const ended = end.finally(() => this.closing.delete(ended))
-    this.closing.add(ended)
+  #awaitEnd(end: Promise<void>): void {
+    const ended = end.finally(() => this.#closing.delete(ended))
+    this.#closing.add(ended)
   }
 }
 

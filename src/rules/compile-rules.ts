@@ -17,11 +17,26 @@ export function* compileRules(authorization: Authorization): Work<CompiledRules 
   if (deny === undefined || require === undefined || allow === undefined || scopes === undefined)
     return undefined
   const rules = { deny, require, allow, scopes }
-  return { ...rules, readTokenAlone: allRules(rules).every(readsToken) }
+  const all = allRules(rules)
+  return {
+    ...rules,
+    readTokenAlone: all.every(readsToken),
+    readResources: all.some((rule) => readsOfMcp(rule, RESOURCES)),
+  }
+}
+
+type RuleLists = Pick<CompiledRules, 'deny' | 'require' | 'allow' | 'scopes'>
+
+const RESOURCES = ['*', 'resource', 'resource.uri']
+
+/** Whether a rule reads one of these members of mcp. */
+export function readsOfMcp({ reads }: Rule, names: readonly string[]): boolean {
+  const members = reads.roots.get('mcp')
+  return members !== undefined && names.some((name) => members.has(name))
 }
 
 /** Returns every rule of an entry, including the conditions of scopes. */
-export const allRules = (rules: Omit<CompiledRules, 'readTokenAlone'>): readonly Rule[] => [
+export const allRules = (rules: RuleLists): readonly Rule[] => [
   ...rules.deny,
   ...rules.require,
   ...rules.allow,

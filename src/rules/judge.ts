@@ -1,7 +1,7 @@
 // Judges one request by the rules of an entry (decision 4): no Deny may be true, every Require must be, and then
 // one Allow, if there are any. The token's scopes are judged last: nobody should obtain more scopes only to be denied.
 
-import type { Attributes } from '../cel/attributes.js'
+import type { Attributes, McpAttributes } from '../cel/attributes.js'
 import type { Budget } from '../cel/budget.js'
 import type { Rule } from '../cel/rule.js'
 import type { Json, JsonObject } from '../ir/json.js'
@@ -18,6 +18,8 @@ export interface CompiledRules {
   readonly scopes: readonly CompiledScopes[]
   /** Whether no rule reads anything of the request but its token. */
   readonly readTokenAlone: boolean
+  /** Whether a rule reads mcp.resource.uri. URIs must then be in their normal form. */
+  readonly readResources: boolean
 }
 
 /** Scopes that a token must have, and for which requests. */
@@ -43,8 +45,8 @@ export interface RuleVerdict {
   readonly rule?: RulePlace
   /** The Allow rule that was true; absent: none was needed, or the request is denied. */
   readonly allowedBy?: RulePlace
-  /** For MCP: the tool of the call that is denied. */
-  readonly tool?: string
+  /** For MCP: the call that is denied; absent: no single one is. */
+  readonly call?: McpAttributes
   /** The rule that spent the budget, as its list and its place there, counted from 0. */
   readonly spentBy?: string
   /** For insufficient-scope: all scopes that the request needs. */

@@ -37,7 +37,8 @@ export function listRequestText({ request, source }: Attributes, asked: AskedLis
 }
 
 const listed = ({ id, method, protocolVersion = '' }: AskedList): AskedList => ({
-  ...{ id, method },
+  id,
+  method,
   ...(protocolVersion === '' ? {} : { protocolVersion }),
 })
 

@@ -6,6 +6,8 @@ import type { Rule } from '../cel/rule.js'
 import type { ReadCall } from '../mcp/http-message.js'
 import { NO_ID } from '../mcp/mcp-problem.js'
 import type { McpCall } from '../mcp/message.js'
+import { isNormalResource } from '../mcp/resource-uri.js'
+import { readsOfMcp } from './compile-rules.js'
 import { type CompiledRules, judge } from './judge.js'
 import { mcpAttributes } from './mcp-attributes.js'
 
@@ -13,7 +15,12 @@ import { mcpAttributes } from './mcp-attributes.js'
  * Returns the rules that apply to lists. The arguments are not known yet, so rules that read them hide nothing; nor do
  * scopes.
  */
-export function rulesOfLists({ deny, require, allow }: CompiledRules): CompiledRules {
+export function rulesOfLists({
+  deny,
+  require,
+  allow,
+  readResources,
+}: CompiledRules): CompiledRules {
   const isAllowAny = allow.some(readsArguments)
   return {
     deny: deny.filter((rule) => !readsArguments(rule)),
@@ -21,15 +28,13 @@ export function rulesOfLists({ deny, require, allow }: CompiledRules): CompiledR
     allow: isAllowAny ? [] : allow,
     scopes: [],
     readTokenAlone: false,
+    readResources,
   }
 }
 
 const OF_ARGUMENTS = ['*', 'tool', 'tool.arguments', 'id']
 
-function readsArguments({ reads }: Rule): boolean {
-  const members = reads.roots.get('mcp')
-  return members !== undefined && OF_ARGUMENTS.some((member) => members.has(member))
-}
+const readsArguments = (rule: Rule): boolean => readsOfMcp(rule, OF_ARGUMENTS)
 
 /**
  * rules: result of rulesOfLists(). budget: the item's own, as a long list is no reason to hide its end.
@@ -41,6 +46,7 @@ export function isListed(
   call: McpCall & Pick<ReadCall, 'protocolVersion'>,
   budget: Budget,
 ): boolean {
+  if (rules.readResources && !isNormalResource(call)) return false
   const mcp = mcpAttributes({ ...call, id: NO_ID, text: '' })
   return judge(rules, { ...attributes, mcp }, budget).fault === undefined
 }

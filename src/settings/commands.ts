@@ -56,12 +56,13 @@ of the tour failed.`,
   check: {
     summary: 'validate resources without starting anything',
     operands: 'PATH...',
-    about: `Reads files and folders of resources as "run" does and says what is wrong with them: first what
-cannot be read, as FILE:LINE:COLUMN: what is wrong and what was expected, then the conditions of
-resources that would not be in force as written or cannot work. What works but may be meant
-otherwise is a remark ("note:"). Nothing is fetched: key sets and discovery documents of identity
-providers are not checked. Exit code 0: nothing is wrong, and with --strict there is no remark
-either; 1: there is something to mend.`,
+    about: `Reads files and folders of resources as "run" does and says what is wrong with them, a line each:
+FILE:LINE:COLUMN: LEVEL: KIND NAMESPACE/NAME: SENTENCE. An error is what cannot be read, would not
+be in force as written, or cannot work. A warning is what is accepted and hardly meant: an open route,
+a policy that decides nothing, rules that refuse every MCP client, a claim that is compared with
+nothing, a webhook without a deadline. A note is what may be meant. Nothing is fetched without --fetch:
+key sets and discovery documents of identity providers are not checked. Exit code 0: there is no error,
+and with --strict no warning and no note either; 1: there is something to mend.`,
     examples: ['gatehouse check ./gateway', 'gatehouse check --strict gateway.yaml policy.yaml'],
   },
   explain: {

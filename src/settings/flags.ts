@@ -1,12 +1,11 @@
 // The table of all flags: meaning, commands that take it, how its value is read, default. Parsing, the environment,
 // the help texts and the table in docs/settings.md are based on it.
 
+import { isIP } from 'node:net'
+import { err, ok } from '../result.js'
 import type { CommandName } from './commands.js'
-import { EXPLAIN_FLAGS } from './explain-flags.js'
 import { type Flag, many, one, oneOr, onOff } from './flag.js'
 import { LOG_FLAGS } from './log-flags.js'
-import { MESH_FLAGS } from './mesh-flags.js'
-import { PROVISION_FLAGS } from './provision-flags.js'
 import {
   readAllowedAddress,
   readBindHost,
@@ -18,9 +17,124 @@ import {
   readOneOf,
   readServerAddress,
   readSize,
+  readTcpAddress,
   readText,
+  type ReadValue,
   readWorkers,
 } from './values.js'
+
+// Flags of `gatehouse explain`: the request to explain, the keys to verify with, the form of the output. `check` has --fetch too.
+
+const readIp: ReadValue<string> = (text) =>
+  isIP(text) === 0 ? err('an IP address, e.g. 192.0.2.1') : ok(text)
+
+/** Flags by the name of their property in Settings, as in FLAGS. */
+const EXPLAIN_FLAGS = {
+  request: one(readText, {
+    value: 'REQUEST',
+    commands: ['explain'],
+    meaning: 'the request to explain: METHOD URL, e.g. "POST https://mcp.example.com/mcp"',
+  }),
+  header: many(readText, {
+    value: 'HEADER',
+    commands: ['explain'],
+    meaning: 'a header of the request: "Name: value"; repeatable',
+  }),
+  token: one(readText, {
+    value: 'FILE|-',
+    commands: ['explain'],
+    meaning: 'the file with the bearer token of the request; -: standard input',
+  }),
+  body: one(readText, {
+    value: 'FILE|-',
+    commands: ['explain'],
+    meaning: 'the file with the body of the request, which rules on MCP messages read',
+  }),
+  source: one(readIp, {
+    value: 'IP',
+    commands: ['explain'],
+    meaning: 'the address that the request comes from; default 127.0.0.1',
+  }),
+  listenerPort: one(readInteger(1, 65_535), {
+    value: 'N',
+    commands: ['explain'],
+    meaning: 'the port of the listener that the request reaches; default that of the URL',
+  }),
+  jwks: many(readText, {
+    value: '[URL=]FILE',
+    commands: ['explain'],
+    meaning:
+      'with --resources: the key set of the provider at this URL, or of every provider without a file of its own; repeatable',
+  }),
+  fetch: onOff({
+    commands: ['check', 'explain'],
+    meaning:
+      'ask the identity providers: for key sets and discovery documents (explain: with --resources, for the key sets that the decision needs)',
+  }),
+  format: oneOr(readOneOf('text', 'json'), 'text', {
+    value: 'text|json',
+    commands: ['explain'],
+    meaning: 'the form of the explanation',
+  }),
+}
+
+// Flags for use beside the control plane of a mesh.
+
+/** Flags by the name of their property in Settings, as in FLAGS. */
+const MESH_FLAGS = {
+  for: one(readOneOf('envoy-gateway', 'istio', 'envoy'), {
+    value: 'MESH',
+    commands: ['serve', 'translate'],
+    meaning:
+      "whose Gateways and HTTPRoutes the policies protect: those of envoy-gateway or istio; default Gatehouse's own; translate: envoy prints the parts that an Envoy which you configure needs",
+  }),
+  routeKey: one(readOneOf('envoy-gateway', 'istio'), {
+    value: 'MESH',
+    commands: ['serve'],
+    meaning:
+      'ext_proc streams without x-gatehouse-route are for the route that the attribute xds.route_name names, as this mesh makes its names',
+  }),
+  sealed: onOff({
+    commands: ['translate'],
+    meaning:
+      "with --for envoy-gateway or istio: HTTPRoutes are printed too, and lead nowhere without Gatehouse's mark, the secret of the Secret gatehouse-seal in their namespace, which is made where it is missing",
+  }),
+  connectTls: one(readDomain, {
+    value: 'NAME',
+    commands: ['serve', 'translate'],
+    meaning:
+      "with --for envoy-gateway: Envoys connect by TLS, to a certificate of this name whose authority is ca.crt of the ConfigMap gatehouse-ca in the routes' namespace; with --provision: created Envoys do, and --connect-ca has the authority",
+  }),
+  customProvider: one(readText, {
+    value: 'NAME',
+    commands: ['serve', 'translate'],
+    meaning:
+      'with --for istio: an AuthorizationPolicy with action CUSTOM and this extension provider of the mesh asks Gatehouse, in front of CORS; default a filter of its own, behind CORS',
+  }),
+  closed: one(readTcpAddress, {
+    value: 'HOST:PORT',
+    commands: ['serve', 'translate'],
+    meaning:
+      'the address that answers 503 to everything, for closed routes of a mesh; translate: default port 9 of 127.0.0.1, where nothing listens',
+  }),
+}
+
+// Flags for the Envoys that Gatehouse creates in a cluster.
+
+/** Flags by the name of their property in Settings, as in FLAGS. */
+const PROVISION_FLAGS = {
+  provision: onOff({
+    commands: ['serve'],
+    meaning:
+      'with --kubernetes: create Envoys for each Gateway that has none, which reach Gatehouse at --connect, and remove them with it',
+  }),
+  connectCa: one(readText, {
+    value: 'FILE',
+    commands: ['serve'],
+    meaning:
+      'with --provision and --connect-tls: the authorities (PEM) by which created Envoys check the certificate of the gRPC address, read again when the file changes; Gatehouse knows the Envoys by tokens of their service accounts',
+  }),
+}
 
 const SERVERS = ['run', 'serve', 'demo'] as const
 const TRANSLATORS = ['run', 'serve', 'demo', 'check', 'translate'] as const
@@ -144,7 +258,7 @@ export const FLAGS = {
     value: 'FILE',
     commands: [...TRANSLATORS, 'explain'],
     meaning:
-      'a key of 32 bytes for relayed logins, for policies whose keyRef names the file or that have no keyRef; repeatable, the first seals, all open; changes are in force within seconds; run and demo make one without it',
+      'a key of 32 bytes for relayed logins and bound sessions, for policies whose keyRef names the file or that have no keyRef; repeatable, the first seals, all open; changes are in force within seconds; run and demo make one without it',
   }),
   requirePolicy: onOff({
     commands: ['run', 'serve', 'check', 'translate', 'explain'],
@@ -188,7 +302,7 @@ export const FLAGS = {
     value: 'SIZE',
     commands: SERVERS,
     meaning:
-      'what bodies that are guarded, or that rules read, may hold together; beyond it 503; default a quarter of the memory that the process may use',
+      'what bodies that are guarded, or that rules read, may hold together; beyond it 503; callers without a token have a quarter of it, and a namespace beside others half; default a quarter of the memory that the process may use',
   }),
   bodyTimeout: oneOr(readDuration(1000, 3_600_000, '1s to 1h'), '60s', {
     value: 'D',
@@ -243,7 +357,7 @@ export const FLAGS = {
   }),
   strict: onOff({
     commands: ['check'],
-    meaning: 'exit code 1 also for remarks: lines that begin with "note:" after their place',
+    meaning: 'exit code 1 also for warnings and notes',
   }),
   noTour: onOff({ commands: ['demo'], meaning: 'start the stack without taking the tour' }),
   ...LOG_FLAGS,

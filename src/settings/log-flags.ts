@@ -23,7 +23,7 @@ export const LOG_FLAGS = {
     value: 'WHICH',
     commands: SERVERS,
     meaning:
-      'which decisions are logged at info: refusals, all, all:N (refusals, and one of N allowed requests) or none',
+      'which decisions are logged at info: refusals (similar ones of a caller summed up), all (each refused and each allowed request), all:N (refusals, and one of N allowed requests) or none',
   }),
   decisionLogFile: one(readText, {
     value: 'PATH',

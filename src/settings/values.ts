@@ -41,6 +41,8 @@ export const isLoopback = (address: ServerAddress): boolean =>
 
 interface Logged {
   readonly refusals: boolean
+  /** Whether similar refusals have lines of their own too. */
+  readonly everyRefusal: boolean
   /** N to log one of N allowed requests; 0: none. */
   readonly oneAllowedOf: number
 }
@@ -48,9 +50,14 @@ interface Logged {
 /** Reads refusals, all, all:N or none. */
 export const readDecisionLog: ReadValue<Logged> = (text) => {
   const every = /^all(?::([1-9]\d{0,8}))?$/.exec(text)
-  if (every !== null) return ok({ refusals: true, oneAllowedOf: Number(every[1] ?? 1) })
+  if (every !== null)
+    return ok({
+      refusals: true,
+      everyRefusal: text === 'all',
+      oneAllowedOf: Number(every[1] ?? 1),
+    })
   if (text === 'refusals' || text === 'none')
-    return ok({ refusals: text === 'refusals', oneAllowedOf: 0 })
+    return ok({ refusals: text === 'refusals', everyRefusal: false, oneAllowedOf: 0 })
   return err('refusals, all, all:N (one of N allowed requests) or none')
 }
 

@@ -40,16 +40,16 @@ const MAX_GONE = 16
 
 /** The states of all Envoys. */
 export class Envoys {
-  private readonly streams = new Map<number, Stream>()
+  readonly #streams = new Map<number, Stream>()
 
   sent(peer: AdsPeer, type: string, version: string): void {
-    this.update(peer, type, { sent: version })
+    this.#update(peer, type, { sent: version })
   }
 
   /** isAll: whether nothing of the type is rejected any more; otherwise the ACK was for another part. */
   acked(peer: AdsPeer, type: string, version: string, isAll: boolean): void {
-    const { sent, nacked } = this.stateOf(peer, type)
-    this.streamOf(peer).types.set(type, {
+    const { sent, nacked } = this.#stateOf(peer, type)
+    this.#streamOf(peer).types.set(type, {
       type,
       acked: version,
       ...(sent !== undefined && { sent }),
@@ -58,22 +58,22 @@ export class Envoys {
   }
 
   nacked(peer: AdsPeer, type: string, nack: Nack): void {
-    this.update(peer, type, { nacked: nack })
+    this.#update(peer, type, { nacked: nack })
   }
 
   closed(peer: AdsPeer): void {
-    const stream = this.streams.get(peer.stream)
+    const stream = this.#streams.get(peer.stream)
     if (stream === undefined) return
     stream.connected = false
-    const gone = [...this.streams.values()].filter(({ connected }) => !connected)
+    const gone = [...this.#streams.values()].filter(({ connected }) => !connected)
     for (const { peer: old } of gone.slice(0, Math.max(0, gone.length - MAX_GONE)))
-      this.streams.delete(old.stream)
+      this.#streams.delete(old.stream)
   }
 
   /** Number of connected streams by Envoy version. */
   versions(): ReadonlyMap<string, number> {
     const counts = new Map<string, number>()
-    for (const { peer, connected } of this.streams.values()) {
+    for (const { peer, connected } of this.#streams.values()) {
       const version = peer.envoyVersion ?? 'unknown'
       if (connected) counts.set(version, (counts.get(version) ?? 0) + 1)
     }
@@ -82,7 +82,7 @@ export class Envoys {
 
   /** Whether a connected Envoy of that id has accepted listeners and the last version of every type, without NACKs. */
   hasAccepted(node: string): boolean {
-    return [...this.streams.values()].some(
+    return [...this.#streams.values()].some(
       ({ peer, connected, types }) =>
         connected &&
         peer.node === node &&
@@ -95,7 +95,7 @@ export class Envoys {
 
   /** Returns every connected stream, and the last one of each node without any; sorted by node. */
   report(): readonly EnvoyState[] {
-    const streams = [...this.streams.values()]
+    const streams = [...this.#streams.values()]
     const connected = streams.filter((stream) => stream.connected)
     const present = new Set(connected.map(({ peer }) => peer.node))
     const gone = new Map(
@@ -111,19 +111,19 @@ export class Envoys {
       .sort((a, b) => (a.node < b.node ? -1 : 1))
   }
 
-  private update(peer: AdsPeer, type: string, change: Partial<EnvoyTypeState>): void {
-    this.streamOf(peer).types.set(type, { ...this.stateOf(peer, type), ...change })
+  #update(peer: AdsPeer, type: string, change: Partial<EnvoyTypeState>): void {
+    this.#streamOf(peer).types.set(type, { ...this.#stateOf(peer, type), ...change })
   }
 
-  private stateOf(peer: AdsPeer, type: string): EnvoyTypeState {
-    return this.streamOf(peer).types.get(type) ?? { type }
+  #stateOf(peer: AdsPeer, type: string): EnvoyTypeState {
+    return this.#streamOf(peer).types.get(type) ?? { type }
   }
 
-  private streamOf(peer: AdsPeer): Stream {
-    const known = this.streams.get(peer.stream)
+  #streamOf(peer: AdsPeer): Stream {
+    const known = this.#streams.get(peer.stream)
     if (known !== undefined) return known
     const stream: Stream = { peer, types: new Map(), connected: true }
-    this.streams.set(peer.stream, stream)
+    this.#streams.set(peer.stream, stream)
     return stream
   }
 }

@@ -12,7 +12,11 @@ export interface EntryTable<Entry> {
   get(key: string, gateway?: string): Entry | undefined
   /** Whether it was never filled, so that an unknown key means nothing. */
   readonly isUnfilled: boolean
+  /** As in ProcTable. */
+  readonly onlyNamespace?: string | undefined
 }
+
+type Replacing<Entry> = Pick<EntryTable<Entry>, 'get' | 'onlyNamespace'>
 
 interface Kept<Entry> {
   readonly entry: Entry
@@ -22,46 +26,50 @@ interface Kept<Entry> {
 
 /** A table of which vanished entries are kept for a while. */
 export class RetainedTable<Entry extends ForGateways> implements EntryTable<Entry> {
-  private current: Pick<EntryTable<Entry>, 'get'> = { get: () => undefined }
+  #current: Replacing<Entry> = { get: () => undefined }
   isUnfilled = true
-  private readonly kept = new Map<string, Kept<Entry>>()
+  readonly #kept = new Map<string, Kept<Entry>>()
   /** When a Gateway lost an entry whose key remains, by pairOf(). */
-  private readonly detached = new Map<string, number>()
+  readonly #detached = new Map<string, number>()
 
   get(key: string, gateway?: string): Entry | undefined {
-    const entry = this.current.get(key) ?? this.kept.get(key)?.entry
+    const entry = this.#current.get(key) ?? this.#kept.get(key)?.entry
     if (gateway === undefined || entry === undefined) return entry
     if (entry.gateways?.includes(gateway) === true) return entry
-    return this.detached.has(pairOf(key, gateway)) ? entry : undefined
+    return this.#detached.has(pairOf(key, gateway)) ? entry : undefined
+  }
+
+  get onlyNamespace(): string | undefined {
+    return this.#current.onlyNamespace
   }
 
   /** gone: must include every key of the previous table that the new one lacks, or whose entry changed. */
-  replace(table: Pick<EntryTable<Entry>, 'get'>, gone: readonly string[], now: number): void {
+  replace(table: Replacing<Entry>, gone: readonly string[], now: number): void {
     for (const key of gone) {
-      const entry = this.current.get(key)
-      if (entry !== undefined) this.kept.set(key, { entry, since: now })
+      const entry = this.#current.get(key)
+      if (entry !== undefined) this.#kept.set(key, { entry, since: now })
     }
-    for (const [key, { entry, since }] of this.kept) {
+    for (const [key, { entry, since }] of this.#kept) {
       const found = table.get(key)
       if (found === undefined) continue
-      this.kept.delete(key)
+      this.#kept.delete(key)
       for (const gateway of entry.gateways ?? [])
         if (found.gateways?.includes(gateway) !== true)
-          this.detached.set(pairOf(key, gateway), since)
+          this.#detached.set(pairOf(key, gateway), since)
     }
-    this.current = table
+    this.#current = table
     this.isUnfilled = false
   }
 
   /** Drops the keys that vanished at or before that time. */
   forget(vanishedBy: number): void {
-    for (const [key, { since }] of this.kept) if (since <= vanishedBy) this.kept.delete(key)
-    for (const [pair, since] of this.detached) if (since <= vanishedBy) this.detached.delete(pair)
+    for (const [key, { since }] of this.#kept) if (since <= vanishedBy) this.#kept.delete(key)
+    for (const [pair, since] of this.#detached) if (since <= vanishedBy) this.#detached.delete(pair)
   }
 
   /** Number of vanished keys, and of lost entries of Gateways, that are kept. */
   get size(): number {
-    return this.kept.size + this.detached.size
+    return this.#kept.size + this.#detached.size
   }
 }
 

@@ -144,7 +144,10 @@ function contextOf({ parent: traceparent, state }: SentContext): Context {
   // TraceState drops malformed members, and those beyond 32 members or 512 characters.
   const traceState = state === undefined ? {} : { traceState: new TraceState(state) }
   return trace.setSpanContext(ROOT_CONTEXT, {
-    ...{ traceId, spanId, traceFlags, isRemote: true },
+    traceId,
+    spanId,
+    traceFlags,
+    isRemote: true,
     ...traceState,
   })
 }

@@ -117,7 +117,8 @@ function histograms(values: readonly PlainValue[], times: Times): DataPoint<Hist
       series.buckets.push({ bound: le === '+Inf' ? Infinity : Number(le), count: value })
   }
   return [...all.values()].map((series) => ({
-    ...{ ...times, attributes: series.attributes },
+    ...times,
+    attributes: series.attributes,
     value: histogramOf(series),
   }))
 }

@@ -1,19 +1,26 @@
 // Counters shared by all workers in an unnamed file: each worker writes its own cells and reads those of all. A worker
 // writes before it reads: of two simultaneous additions both may be rejected, but the limit is never exceeded.
 
-import { hash } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { errorText } from '../errors.js'
+import type { CallerTallies } from '../extproc/stream/shares.js'
 import type { Tally } from '../extproc/stream/tally.js'
 
-const ROWS = 4096
-/** The rows of held bytes, of unfinished messages and of bodies of anonymous clients; the others count named things, by the hash of the name. */
-const HELD_ROW = 0
-const MESSAGES_ROW = 1
-const ANONYMOUS_ROW = 2
-const FIRST_NAMED_ROW = 3
+/** Row of a random number, which no name is chosen to collide with: names are counted in the row of their hash. */
+const SALT_ROW = 0
+/** The rows of held bytes, of unfinished messages and of bodies of unknown clients. */
+const HELD_ROW = 1
+const MESSAGES_ROW = 2
+const UNKNOWN_ROW = 3
+const NAMED_ROWS = 4096
+/** First rows of calls by provider, and of held bytes by namespace: those of all and of unknown clients. */
+const PROVIDERS_ROW = 4
+const NAMESPACES_ROW = PROVIDERS_ROW + NAMED_ROWS
+const UNKNOWN_NAMESPACES_ROW = NAMESPACES_ROW + NAMED_ROWS
+const ROWS = UNKNOWN_NAMESPACES_ROW + NAMED_ROWS
 const CELL = 8
 
 /** File descriptor of the file in a worker. */
@@ -36,13 +43,17 @@ export function createCountersFile(
   folders: readonly string[] = FOLDERS,
 ): CountersFile {
   const row = workers * CELL
-  const fd = openUnnamed(ROWS * row, folders)
+  const size = ROWS * row
+  const fd = openUnnamed(size, folders)
+  writeSync(fd, randomBytes(CELL), 0, CELL, SALT_ROW * row)
   const zero = Buffer.alloc(CELL)
   return {
     fd,
     clear(worker) {
-      for (let index = 0; index < ROWS; index += 1)
-        writeSync(fd, zero, 0, CELL, index * row + (worker - 1) * CELL)
+      const cells = Buffer.alloc(size)
+      readSync(fd, cells, 0, size, 0)
+      for (let at = HELD_ROW * row + (worker - 1) * CELL; at < size; at += row)
+        if (!cells.subarray(at, at + CELL).equals(zero)) writeSync(fd, zero, 0, CELL, at)
     },
     close: () => closeSync(fd),
   }
@@ -83,8 +94,8 @@ export interface SharedCounters {
   readonly heldBytes: Tally
   /** Bytes of gRPC messages that have not arrived whole. */
   readonly messages: Tally
-  /** The part of held bytes that bodies of anonymous clients have. */
-  readonly anonymous: Tally
+  /** The parts of held bytes by caller and namespace. */
+  readonly callers: CallerTallies
   /** Returns the tally of a name. Names with colliding hashes share one: each gets less than its limit, never more. */
   named(name: string): Tally
 }
@@ -108,6 +119,7 @@ export function openCounters(fd: number, worker: number, workers: number): Share
   }
   const tally = (row: number): Tally => ({
     own: () => own[row] ?? 0,
+    all: () => sum(row),
     add(amount, max) {
       const before = own[row] ?? 0
       write(row, before + amount)
@@ -116,13 +128,20 @@ export function openCounters(fd: number, worker: number, workers: number): Share
       return false
     },
   })
+  readSync(fd, cell, 0, CELL, SALT_ROW * workers * CELL)
+  const salt = cell.toString('hex')
+  const named = (first: number, name: string): Tally => {
+    const hashed = hash('sha256', `${salt} ${name}`, 'buffer').readUInt32LE(0)
+    return tally(first + (hashed % NAMED_ROWS))
+  }
   return {
     heldBytes: tally(HELD_ROW),
     messages: tally(MESSAGES_ROW),
-    anonymous: tally(ANONYMOUS_ROW),
-    named: (name) => {
-      const hashed = hash('sha256', name, 'buffer').readUInt32LE(0)
-      return tally(FIRST_NAMED_ROW + (hashed % (ROWS - FIRST_NAMED_ROW)))
+    callers: {
+      unknown: tally(UNKNOWN_ROW),
+      ofNamespace: (namespace) => named(NAMESPACES_ROW, namespace),
+      unknownOfNamespace: (namespace) => named(UNKNOWN_NAMESPACES_ROW, namespace),
     },
+    named: (name) => named(PROVIDERS_ROW, name),
   }
 }

@@ -90,17 +90,17 @@ class RelayedCall implements StreamCall {
 
   readonly peer: Peer
   readonly deadline: number
-  private readonly stream: number
-  private readonly tokens: readonly string[]
+  readonly #stream: number
+  readonly #tokens: readonly string[]
 
   constructor(
     { stream, peer, deadline, tokens }: StreamOpen,
     private readonly deps: RelayedCallDeps,
   ) {
-    this.stream = stream
+    this.#stream = stream
     this.peer = peer
     this.deadline = deadline
-    this.tokens = tokens
+    this.#tokens = tokens
   }
 
   open(method: { open(call: StreamCall): StreamListener }): void {
@@ -116,12 +116,12 @@ class RelayedCall implements StreamCall {
 
   /** Returns the values of the header with a token, the only one that is forwarded. */
   metadata(name: string): readonly string[] {
-    return name === ENVOY_TOKEN_HEADER ? this.tokens : []
+    return name === ENVOY_TOKEN_HEADER ? this.#tokens : []
   }
 
   send(message: Uint8Array): boolean {
     if (this.#isOver) return true
-    this.deps.post({ type: 'stream-send', stream: this.stream, message })
+    this.deps.post({ type: 'stream-send', stream: this.#stream, message })
     this.#untaken += message.length
     return this.#untaken <= WINDOW
   }
@@ -132,7 +132,7 @@ class RelayedCall implements StreamCall {
 
   end(status: Status = Status.OK, details = ''): void {
     if (this.#isOver) return
-    this.deps.post({ type: 'stream-end', stream: this.stream, status, details })
+    this.deps.post({ type: 'stream-end', stream: this.#stream, status, details })
     this.#finish()
   }
 
@@ -171,7 +171,7 @@ class RelayedCall implements StreamCall {
   #hold(paused: boolean): void {
     if (this.#isPaused === paused || this.#isOver) return
     this.#isPaused = paused
-    this.deps.post({ type: 'stream-pause', stream: this.stream, paused })
+    this.deps.post({ type: 'stream-pause', stream: this.#stream, paused })
   }
 
   /** Delivers waiting messages. A listener that resumes while it handles a message gets the next one afterwards. */

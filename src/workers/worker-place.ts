@@ -1,10 +1,10 @@
 // One slot of the worker pool: restarts its worker when it ends, and kills it when it does not answer.
 
+import { fork } from 'node:child_process'
 import type { Socket } from 'node:net'
+import { fileURLToPath } from 'node:url'
 import type { Logger } from '../logger.js'
 import type { FromWorker, ToWorker } from './messages.js'
-import { Outbox } from './outbox.js'
-import { startWorkerProcess, type WorkerProcess } from './worker-process.js'
 
 /** What workers are started and watched with. */
 export interface PlaceDeps {
@@ -151,5 +151,118 @@ export class WorkerPlace {
     this.deps.onRestart()
     this.#restart = setTimeout(() => this.start(), this.#restartMs)
     this.#restartMs = Math.min(this.#restartMs * 2, LAST_RESTART_MS)
+  }
+}
+
+// Sends the messages of a worker in order. Those of a list leave one in each turn of the event loop, as writing one takes
+// as long as its content, and a change of all tables is hundreds.
+
+type Waiting = Iterator<ToWorker, void> | { readonly message: ToWorker; readonly socket?: Socket }
+
+/** The messages that a worker has not been sent yet. */
+export class Outbox {
+  readonly #send: (message: ToWorker, socket?: Socket) => void
+  #waiting: Waiting[] = []
+  #isClosed = false
+
+  constructor(send: (message: ToWorker, socket?: Socket) => void) {
+    this.#send = send
+  }
+
+  /** Sends a message: at once if none waits. */
+  post(message: ToWorker, socket?: Socket): void {
+    if (this.#isClosed) socket?.destroy()
+    else if (this.#waiting.length === 0) this.#send(message, socket)
+    else this.#waiting.push(socket === undefined ? { message } : { message, socket })
+  }
+
+  /** Sends messages in several turns, the first one at once if none waits. They are made as they are sent. */
+  postInTurns(messages: Iterable<ToWorker>): void {
+    if (this.#isClosed) return
+    this.#waiting.push(messages[Symbol.iterator]())
+    if (this.#waiting.length === 1) this.#sendNext()
+  }
+
+  /** Drops what waits, and closes its sockets. */
+  close(): void {
+    this.#isClosed = true
+    for (const each of this.#waiting.splice(0)) if ('message' in each) each.socket?.destroy()
+  }
+
+  /** Sends up to the next message of a list. */
+  #sendNext(): void {
+    for (let first = this.#waiting[0]; first !== undefined; first = this.#waiting[0]) {
+      if ('message' in first) {
+        this.#waiting.shift()
+        this.#send(first.message, first.socket)
+        continue
+      }
+      const next = first.next()
+      if (next.done !== true) {
+        this.#send(next.value)
+        return void setImmediate(() => this.#sendNext())
+      }
+      this.#waiting.shift()
+    }
+  }
+}
+
+// Starts a worker as a child process, and exchanges messages with it.
+
+/** A running worker. */
+interface WorkerProcess {
+  readonly pid: number | undefined
+  /** Sends messages in order. If the worker has ended, or ends before it gets the message, closes the socket. */
+  post(message: ToWorker, socket?: Socket): void
+  /** Kills it immediately (SIGKILL); onExit follows. */
+  kill(): void
+}
+
+/** What a worker is started with. */
+export interface WorkerProcessOptions {
+  /** The compiled program. */
+  readonly program: URL
+  /** Descriptor of the file that becomes COUNTERS_FD in the worker. */
+  readonly counters: number
+  onMessage(message: FromWorker): void
+  /** Called once when the worker has ended. why: a sentence for the log. */
+  onExit(why: string): void
+}
+
+/** Starts a worker. */
+function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess {
+  // A worker writes nothing to its standard output but the decision log, where the operator wants it there.
+  const child = fork(fileURLToPath(options.program), [], {
+    serialization: 'advanced',
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc', options.counters],
+  })
+  // Sockets that have not been sent. Node sends one at a time and forgets the others when the worker ends.
+  const waiting = new Set<Socket>()
+  let isOver = false
+  const end = (why: string): void => {
+    if (isOver) return
+    isOver = true
+    for (const socket of waiting) socket.destroy()
+    options.onExit(why)
+  }
+  child.on('message', (message) => options.onMessage(message as FromWorker))
+  child.once('error', (error) => {
+    child.kill('SIGKILL')
+    end(error.message)
+  })
+  child.once('exit', (code, signal) =>
+    end(signal === null ? `exit code ${String(code)}` : `killed by ${signal}`),
+  )
+  return {
+    pid: child.pid,
+    post(message, socket) {
+      if (!child.connected) return void socket?.destroy()
+      if (socket !== undefined) waiting.add(socket)
+      // This process keeps its copy of a socket until it is sent. What the worker does not take by its end, the kernel closes.
+      child.send(message, socket, { keepOpen: true }, () => {
+        if (socket !== undefined && waiting.delete(socket)) socket.destroy()
+      })
+    },
+    kill: () => void child.kill('SIGKILL'),
   }
 }

@@ -15,6 +15,7 @@ const ANSWER_MS = 1_000
 const WHOLE_ANSWER_MS = 5_000
 
 interface WaitingCall {
+  readonly worker: number
   readonly end: () => void
   /** Begins the wait for the next part. */
   readonly goOn: () => void
@@ -43,7 +44,9 @@ export class WorkerQuestion<Answer> {
 
   receive(worker: number, call: number, answer: Answer): void {
     this.answers.set(worker, answer)
-    this.#waiting.get(call)?.end()
+    // An earlier call has its answer, too: a worker that is asked too much never answers it.
+    for (const [asked, waiting] of this.#waiting)
+      if (waiting.worker === worker && asked <= call) waiting.end()
   }
 
   /** Called when a part of an answer has come. */
@@ -62,7 +65,7 @@ export class WorkerQuestion<Answer> {
       }
       const timer = setTimeout(end, ANSWER_MS)
       const last = setTimeout(end, WHOLE_ANSWER_MS)
-      this.#waiting.set(call, { end, goOn: () => void timer.refresh() })
+      this.#waiting.set(call, { worker: place.number, end, goOn: () => void timer.refresh() })
       place.post(this.#question(call))
     })
   }

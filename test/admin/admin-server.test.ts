@@ -354,7 +354,9 @@ describe('a Unix socket', () => {
     metrics: () => Promise.resolve({ contentType: 'text/plain', text: '' }),
   }
   const options = (path: string): AdminOptions => ({
-    ...{ source, logger: quiet, pages: 'all' },
+    source,
+    logger: quiet,
+    pages: 'all',
     address: { type: 'unix', path },
   })
 

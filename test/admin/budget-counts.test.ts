@@ -1,8 +1,7 @@
 // gatehouse_budget_reached_total: each budget that is used up is counted, in one process and in several.
 
 import { expect, test } from 'vitest'
-import { BUDGETS } from '../../src/admin/budget-counts.js'
-import { createMetrics, type Metrics } from '../../src/admin/metrics.js'
+import { BUDGETS, createMetrics, type Metrics } from '../../src/admin/metrics.js'
 import { createHeldBytes } from '../../src/extproc/stream/held-bytes.js'
 import { createRates } from '../../src/extproc/stream/rates.js'
 import { createSlots } from '../../src/extproc/stream/slots.js'
@@ -95,7 +94,7 @@ test('a body that does not fit is reported once, and a copy for an audit is not'
   expect(held.open().add(20)).toBe(false)
   expect(one.become(120)).toBe(false)
   expect(full).toBe(2)
-  expect(held.forAudits().open().add(10)).toBe(false)
+  expect(held.forCopies().open().add(10)).toBe(false)
   expect(full).toBe(2)
 })
 

@@ -67,7 +67,8 @@ const getPage = (base: string, request: string) =>
 test('the page shows the explanation of a request without a token, and the command for one with a token', async () => {
   const answer = await getPage(await start(echo), 'GET http://a/<b>')
   expect([answer.status, answer.headers.get('content-type')]).toEqual([
-    ...[200, 'text/html; charset=utf-8'],
+    200,
+    'text/html; charset=utf-8',
   ])
   const page = await answer.text()
   expect(page).toContain('about {&quot;request&quot;:&quot;GET http://a/&lt;b&gt;&quot;}')

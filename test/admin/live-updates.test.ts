@@ -39,7 +39,11 @@ async function start(first: PageState | Error = pageState()): Promise<Started> {
     pages: 'all',
     logger: { ...quiet, error: (...line) => errors.push(line) },
     source: {
-      ...{ status: never, readiness: never, configDump: never, metrics: never, explain: never },
+      status: never,
+      readiness: never,
+      configDump: never,
+      metrics: never,
+      explain: never,
       page() {
         reads += 1
         return shown instanceof Error ? Promise.reject(shown) : Promise.resolve(shown)

@@ -5,8 +5,7 @@ import { expect, test } from 'vitest'
 import { CheckCounts } from '../../src/admin/check-counts.js'
 import { type MetricsJson, type PlainMetric, sumOf } from '../../src/admin/merged-metrics.js'
 import { MergedModels } from '../../src/admin/merged-models.js'
-import { createMetrics } from '../../src/admin/metrics.js'
-import { metricsText } from '../../src/admin/metrics-text.js'
+import { createMetrics, metricsText } from '../../src/admin/metrics.js'
 import { TOKENS_METRIC } from '../../src/admin/token-counts.js'
 import { atOnce, SLICE_UNITS, type Work } from '../../src/turns.js'
 import { countTurns } from '../support/count-turns.js'
@@ -26,11 +25,9 @@ function registryOf(routes: number, each: number): Registry {
   const registry = new Registry()
   const registers = [registry]
   const counter = new Counter({
-    ...{
-      name: 'checks_total',
-      help: 'A "help" with \\ and\na line',
-      labelNames: ['route', 'reason'],
-    },
+    name: 'checks_total',
+    help: 'A "help" with \\ and\na line',
+    labelNames: ['route', 'reason'],
     registers,
   })
   for (let index = 0; index < routes; index += 1)
@@ -43,7 +40,10 @@ function registryOf(routes: number, each: number): Registry {
   new Gauge({ name: 'first', help: 'own', registers, aggregator: 'first' }).set(each)
   new Gauge({ name: 'none', help: 'own', registers, aggregator: 'omit' }).set(each)
   const histogram = new Histogram({
-    ...{ name: 'seconds', help: 'time', labelNames: ['webhook'], buckets: [0.5, 1] },
+    name: 'seconds',
+    help: 'time',
+    labelNames: ['webhook'],
+    buckets: [0.5, 1],
     registers,
   })
   histogram.observe({ webhook: 'a' }, 0.75)
@@ -130,7 +130,10 @@ test('the models of thousands of routes are bounded in slices', () => {
   let read = 0
   const part = (model: string): MetricsJson => [
     {
-      ...{ name: TOKENS_METRIC, help: 'tokens', type: 'counter', aggregator: 'sum' },
+      name: TOKENS_METRIC,
+      help: 'tokens',
+      type: 'counter',
+      aggregator: 'sum',
       values: routes.map((route) => ({
         value: 1,
         get labels() {

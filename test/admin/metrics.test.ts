@@ -133,8 +133,11 @@ test('key sets are counted by state, and those that were fetched have the time o
   const metrics = createMetrics()
   const fresh = { url: 'https://idp/keys?secret=1', hasKeys: true, isFailing: false, fetchedAt: 9 }
   const stale = {
-    ...{ url: 'https://old/keys', hasKeys: true, isFailing: true },
-    ...{ fetchedAt: 7, attemptedAt: 10 },
+    url: 'https://old/keys',
+    hasKeys: true,
+    isFailing: true,
+    fetchedAt: 7,
+    attemptedAt: 10,
   }
   const missing = { url: 'https://none/keys', hasKeys: false, isFailing: true, attemptedAt: 11 }
   metrics.state(stateWith({ keySets: () => [fresh, stale, missing] }))

@@ -2,8 +2,7 @@
 
 import { connect, type Socket } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
-import { type AdminServer, startAdminServer } from '../../src/admin/admin-server.js'
-import { MAX_READERS } from '../../src/admin/readers.js'
+import { type AdminServer, MAX_READERS, startAdminServer } from '../../src/admin/admin-server.js'
 import type { ReportedResource } from '../../src/admin/status-report.js'
 import { eventually } from '../../testing/eventually.js'
 import { recordingLogger } from '../grpc/recording-logger.js'
@@ -18,7 +17,10 @@ afterEach(async () => {
 })
 
 const route = (index: number): ReportedResource => ({
-  ...{ apiVersion: 'v1', kind: 'HTTPRoute', namespace: 'default', name: `route-${String(index)}` },
+  apiVersion: 'v1',
+  kind: 'HTTPRoute',
+  namespace: 'default',
+  name: `route-${String(index)}`,
   source: `${'x'.repeat(1_000)}.yaml:1`,
   conditions: [],
 })

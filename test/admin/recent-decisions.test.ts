@@ -21,6 +21,9 @@ test('lines of several processes are merged, newest first, with ids of their own
     ring.add('decision', {})
   }
   expect(latestOf(rings.map((ring) => ring.lines())).map(({ id }) => id)).toEqual([
-    ...['2-1', '1-1', '2-0', '1-0'],
+    '2-1',
+    '1-1',
+    '2-0',
+    '1-0',
   ])
 })

@@ -49,8 +49,12 @@ const report = (more: Partial<StartReport> = {}): StartReport => ({
 
 const problem = (message: string, name = 'mcp') => ({
   resource: {
-    ...{ apiVersion: 'policy.gatehouse.dev/v1alpha1', kind: 'ProxyPolicy', namespace: 'default' },
-    ...{ name, source: 'policy.yaml:3', conditions: [] },
+    apiVersion: 'policy.gatehouse.dev/v1alpha1',
+    kind: 'ProxyPolicy',
+    namespace: 'default',
+    name,
+    source: 'policy.yaml:3',
+    conditions: [],
   },
   condition: { type: 'Accepted', status: 'False', reason: 'Invalid', message } as const,
 })
@@ -229,8 +233,11 @@ const model = (): Ir => ({
   ],
   proc: [
     {
-      ...{ type: 'guard', key: 'default/public/0', route: 'default/public' },
-      ...{ request: [], response: [] },
+      type: 'guard',
+      key: 'default/public/0',
+      route: 'default/public',
+      request: [],
+      response: [],
     },
   ],
 })
@@ -239,15 +246,18 @@ test('routes of the model are listed with what guards them, open ones first', ()
   const open = new Set(['default/public', 'default/tried'])
   expect(atOnce(servedRoutes(model(), open))).toEqual([
     served('default/public', {
-      ...{ isOpen: true, guards: ['guardrail'] },
+      isOpen: true,
+      guards: ['guardrail'],
       places: { first: ['a.example/ (exactly)'], count: 1 },
     }),
     served('default/tried', {
-      ...{ isOpen: true, guards: ['audit'] },
+      isOpen: true,
+      guards: ['audit'],
       places: { first: ['/mcp'], count: 1 },
     }),
     served('default/bad', {
-      ...{ isRefusing: true, guards: ['refuses'] },
+      isRefusing: true,
+      guards: ['refuses'],
       places: { first: ['a.example/bad'], count: 1 },
     }),
     served('default/mcp', {

@@ -182,14 +182,21 @@ test('every policy is counted in one state', () => {
     ),
   )
   expect(counts).toEqual({
-    ...{ attached: 2, audited: 1, refused: 3, without_target: 1, pending: 3 },
+    attached: 2,
+    audited: 1,
+    refused: 3,
+    without_target: 1,
+    pending: 3,
   })
 })
 
 test('with thousands of resources, other tasks may run after each', () => {
   const COUNT = 5_000
   const resources = Array.from({ length: COUNT }, (_, index) => ({
-    ...{ apiVersion: 'v1', kind: 'HTTPRoute', namespace: 'default', name: `r-${String(index)}` },
+    apiVersion: 'v1',
+    kind: 'HTTPRoute',
+    namespace: 'default',
+    name: `r-${String(index)}`,
     source: 'routes.yaml:1',
   }))
   const work = reportWork(resources, [], [])

@@ -24,32 +24,32 @@ function random(seed: number): () => number {
 class Generator {
   constructor(private readonly next: () => number) {}
 
-  private pick<T>(items: readonly T[]): T {
+  #pick<T>(items: readonly T[]): T {
     return items[Math.floor(this.next() * items.length)] as T
   }
 
-  private readonly paths = [
+  readonly #paths = [
     'jwt.sub', 'jwt.email', 'jwt.groups', 'jwt.level', 'jwt.ratio', 'jwt.admin', 'jwt.nope',
     'jwt.tenants', 'jwt.tenants["t1"]', 'jwt.tenants["t1"].roles', 'jwt.tenants["zz"].roles',
     'jwt["sub"]', 'jwt.constructor', 'jwt.groups[0]', 'jwt.groups[9]',
     'request.headers["x-team"]', 'request.headers["x-two"]', 'request.path', 'request.method',
   ] // prettier-ignore
 
-  private text = (): string =>
-    this.pick(['"alice"', '"eng"', '"mcp-users"', '"a"', '""', '"t1"', '"admin"', '"/mcp/x"'])
-  private number = (): string => this.pick(['0', '1', '2', '3', '-1', '1.5', '3.0', '1800000000'])
-  private path = (variable?: string): string =>
-    variable !== undefined && this.next() < 0.5 ? variable : this.pick(this.paths)
-  private operator = (): string => this.pick(['==', '!=', '<', '<=', '>', '>='])
+  #text = (): string =>
+    this.#pick(['"alice"', '"eng"', '"mcp-users"', '"a"', '""', '"t1"', '"admin"', '"/mcp/x"'])
+  #number = (): string => this.#pick(['0', '1', '2', '3', '-1', '1.5', '3.0', '1800000000'])
+  #path = (variable?: string): string =>
+    variable !== undefined && this.next() < 0.5 ? variable : this.#pick(this.#paths)
+  #operator = (): string => this.#pick(['==', '!=', '<', '<=', '>', '>='])
 
   rule(depth = 3, variable?: string): string {
-    if (depth > 0 && this.next() < 0.45) return this.compound(depth - 1, variable)
-    return this.simple(variable)
+    if (depth > 0 && this.next() < 0.45) return this.#compound(depth - 1, variable)
+    return this.#simple(variable)
   }
 
-  private compound(depth: number, variable?: string): string {
+  #compound(depth: number, variable?: string): string {
     const [a, b] = [this.rule(depth, variable), this.rule(depth, variable)]
-    switch (this.pick(['and', 'or', 'not', 'if', 'list'] as const)) {
+    switch (this.#pick(['and', 'or', 'not', 'if', 'list'] as const)) {
       case 'and':
         return `(${a} && ${b})`
       case 'or':
@@ -59,16 +59,16 @@ class Generator {
       case 'if':
         return `(${a} ? ${b} : ${this.rule(0, variable)})`
       case 'list': {
-        const macro = this.pick(['exists', 'all', 'exists_one'])
-        return `${this.path(variable)}.${macro}(v${depth}, ${this.rule(depth, `v${depth}`)})`
+        const macro = this.#pick(['exists', 'all', 'exists_one'])
+        return `${this.#path(variable)}.${macro}(v${depth}, ${this.rule(depth, `v${depth}`)})`
       }
     }
   }
 
-  private simple(variable?: string): string {
-    const path = this.path(variable)
+  #simple(variable?: string): string {
+    const path = this.#path(variable)
     switch (
-      this.pick([
+      this.#pick([
         'text',
         'number',
         'in',
@@ -84,29 +84,29 @@ class Generator {
       ] as const)
     ) {
       case 'text':
-        return `${path} ${this.pick(['==', '!=', '<', '>'])} ${this.text()}`
+        return `${path} ${this.#pick(['==', '!=', '<', '>'])} ${this.#text()}`
       case 'number':
-        return `${path} ${this.operator()} ${this.number()}`
+        return `${path} ${this.#operator()} ${this.#number()}`
       case 'in':
-        return `${this.text()} in ${path}`
+        return `${this.#text()} in ${path}`
       case 'inMap':
-        return `${path} in ${this.pick(['jwt.tenants', 'jwt.groups', '["alice", "eng"]'])}`
+        return `${path} in ${this.#pick(['jwt.tenants', 'jwt.groups', '["alice", "eng"]'])}`
       case 'method':
-        return `${path}.${this.pick(['startsWith', 'endsWith', 'contains'])}(${this.text()})`
+        return `${path}.${this.#pick(['startsWith', 'endsWith', 'contains'])}(${this.#text()})`
       case 'matches':
-        return `${path}.matches(${this.pick(['"^a"', '"e$"', '"(a|e)+"', '"[0-9]+"', '"^$"'])})`
+        return `${path}.matches(${this.#pick(['"^a"', '"e$"', '"(a|e)+"', '"[0-9]+"', '"^$"'])})`
       case 'has':
-        return `has(${this.pick(['jwt.sub', 'jwt.nope', 'jwt.tenants.t1', 'jwt.tenants.t1.roles', 'jwt.groups.x', 'request.headers.cookie'])})`
+        return `has(${this.#pick(['jwt.sub', 'jwt.nope', 'jwt.tenants.t1', 'jwt.tenants.t1.roles', 'jwt.groups.x', 'request.headers.cookie'])})`
       case 'size':
-        return `size(${path}) ${this.operator()} ${this.pick(['0', '1', '2', '5'])}`
+        return `size(${path}) ${this.#operator()} ${this.#pick(['0', '1', '2', '5'])}`
       case 'sum':
-        return `${path} ${this.pick(['+', '-', '*', '/', '%'])} ${this.pick(['1', '2', '1.5'])} ${this.operator()} ${this.number()}`
+        return `${path} ${this.#pick(['+', '-', '*', '/', '%'])} ${this.#pick(['1', '2', '1.5'])} ${this.#operator()} ${this.#number()}`
       case 'pair':
-        return `${path} ${this.pick(['==', '!='])} ${this.path(variable)}`
+        return `${path} ${this.#pick(['==', '!='])} ${this.#path(variable)}`
       case 'bare':
         return path
       case 'list':
-        return `${path} == ${this.pick(['["mcp-users", "eng"]', '[]', '["1", "2"]', 'jwt.groups'])}`
+        return `${path} == ${this.#pick(['["mcp-users", "eng"]', '[]', '["1", "2"]', 'jwt.groups'])}`
     }
   }
 }

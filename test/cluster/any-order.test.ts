@@ -20,7 +20,9 @@ const VALUES = {
 
 const letStart = (namespace: string): Promise<void> =>
   api.apply({
-    ...{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'late', namespace } },
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: 'late', namespace },
     data: { started: 'yes' },
   })
 

@@ -22,7 +22,8 @@ const GATEWAY_API = 'gateway.networking.k8s.io/v1'
 const VALUES = {
   envoys: [
     {
-      ...{ gateway: 'default/gw', serviceType: 'ClusterIP' },
+      gateway: 'default/gw',
+      serviceType: 'ClusterIP',
       ports: [
         { name: 'http', port: 80 },
         { name: 'https', port: 443 },
@@ -40,7 +41,9 @@ beforeAll(async () => {
   const [server, client] = [selfSigned(`gatehouse.${NAMESPACE}.svc`), selfSigned('envoy.example')]
   await api.apply(
     ...[NAMESPACE, ATTACKER].map((name) => ({
-      ...{ apiVersion: 'v1', kind: 'Namespace', metadata: { name } },
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      metadata: { name },
     })),
     inNamespace(NAMESPACE, mutual('server', server, client.cert)),
     inNamespace(NAMESPACE, mutual('client', client, server.cert)),
@@ -180,7 +183,8 @@ describe('an attacker with a namespace', () => {
       rules: [{ backendRefs: [{ name: 'mallory', port: 80 }] }],
     })
     const service = {
-      ...{ apiVersion: 'v1', kind: 'Service' },
+      apiVersion: 'v1',
+      kind: 'Service',
       metadata: {
         name: 'decoy',
         labels: {

@@ -28,7 +28,9 @@ let release: Release
 beforeAll(async () => {
   await api.apply(
     ...[NAMESPACE, ...TENANTS].map((name) => ({
-      ...{ apiVersion: 'v1', kind: 'Namespace', metadata: { name } },
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      metadata: { name },
     })),
     ownSecret(),
   )

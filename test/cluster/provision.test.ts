@@ -66,7 +66,8 @@ describe('a Gateway that a tenant creates', () => {
     const url = await shopOf('alice')
     const scale = async (): Promise<void> => {
       await api.apply({
-        ...{ apiVersion: `${API_GROUP}/v1alpha1`, kind: 'ProxyParameters' },
+        apiVersion: `${API_GROUP}/v1alpha1`,
+        kind: 'ProxyParameters',
         metadata: { name: 'own', namespace: 'alice' },
         spec: { envoys: { replicas: 2 } },
       })

@@ -43,7 +43,9 @@ describe('no request is lost', () => {
     const before = (await podsOf(NAMESPACE)).map(({ name }) => name)
     const upgrade = async (): Promise<void> => {
       await release.upgrade({
-        ...{ ...VALUES, logLevel: 'debug', podAnnotations: { test: 'upgraded' } },
+        ...VALUES,
+        logLevel: 'debug',
+        podAnnotations: { test: 'upgraded' },
         envoy: { drainSeconds: 8 },
       })
       await settled(NAMESPACE, 'gatehouse')

@@ -160,8 +160,10 @@ test.each([
 test('an address that names a Service is referred to as one', async () => {
   const { code, out } = await exported(
     'an-mcp-route',
-    ...['--connect', 'gatehouse.infra.svc.cluster.local:18000'],
-    ...['--closed', '10.0.0.9:18009'],
+    '--connect',
+    'gatehouse.infra.svc.cluster.local:18000',
+    '--closed',
+    '10.0.0.9:18009',
   )
   const kinds = parseAllDocuments(out).map((document) => (document.toJS() as { kind: string }).kind)
   expect([code, kinds.filter((kind) => kind === 'Backend')]).toEqual([0, ['Backend']])

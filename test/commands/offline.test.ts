@@ -58,7 +58,7 @@ const jwt = (more: object = {}) => ({
   mode: 'Strict',
   providers: [
     {
-      issuer: 'https://idp.example/o/mcp/',
+      issuer: 'http://idp.example/o/mcp/',
       audiences: ['mcp-client'],
       jwks: remoteJwks('idp', 9000, '/o/mcp/jwks/'),
     },
@@ -89,9 +89,9 @@ describe('check', () => {
       code: 0,
       err: '',
       out: [
-        'not checked offline: http://idp.example/o/mcp/.well-known/openid-configuration (discovery document)',
-        'not checked offline: http://idp.example:9000/o/mcp/jwks/ (key set)',
-        'DIR/good/resources.yaml:69: not checked offline: ProxyPolicy default/mcp: if https://idp.example/o/mcp/ sends iss in its authorization response (RFC 9207), MCP clients that check it cannot log in with authorizationServer Gateway: set mcp.authorizationServer to Provider or Relay (check --fetch asks the provider)',
+        'DIR/good/resources.yaml:69:1: not checked offline: ProxyPolicy default/mcp: http://idp.example/o/mcp/.well-known/openid-configuration (discovery document)',
+        'DIR/good/resources.yaml:69:1: not checked offline: ProxyPolicy default/mcp: http://idp.example:9000/o/mcp/jwks/ (key set)',
+        'DIR/good/resources.yaml:69:1: not checked offline: ProxyPolicy default/mcp: if http://idp.example/o/mcp/ sends iss in its authorization response (RFC 9207), MCP clients that check it cannot log in with authorizationServer Gateway: set mcp.authorizationServer to Provider or Relay (check --fetch asks the provider)',
         '5 resources read; all is well',
         '',
       ].join('\n'),
@@ -120,7 +120,7 @@ describe('check', () => {
       })
       const authentication = { corsHeaders: 'AsWritten', ...mcp }
       const text = documents({ jwtAuthentication: jwt(authentication) })
-        .replaceAll('https://idp.example/o/mcp/', issuer)
+        .replaceAll('http://idp.example/o/mcp/', issuer)
         .replace('idp.example', '127.0.0.1')
         .replaceAll('9000', String(idp.port))
       return filed(`fetched-${String(idp.port)}`, text)
@@ -139,11 +139,18 @@ describe('check', () => {
       const path = await withProvider({ authorization_response_iss_parameter_supported: true })
       const { code, out } = await run(check, 'check', path, '--fetch')
       expect(out).toMatch(
-        /resources\.yaml:69: note: ProxyPolicy default\/mcp: .*MCP clients that check it cannot log in with authorizationServer Gateway; they need authorizationServer Provider or Relay/,
+        /resources\.yaml:69:1: note: ProxyPolicy default\/mcp: .*MCP clients that check it cannot log in with authorizationServer Gateway; they need authorizationServer Provider or Relay/,
       )
       expect(out).not.toContain('not checked')
       expect(code).toBe(0)
       expect((await run(check, 'check', path, '--fetch', '--strict')).code).toBe(1)
+    })
+
+    test('fails for a provider that names another issuer', async () => {
+      const path = await withProvider({ issuer: 'https://other.example/o/mcp/' })
+      const { code, out } = await run(check, 'check', path, '--fetch')
+      expect(out).toMatch(/:69:1: error: ProxyPolicy .*names the issuer "https:.*", not http:/)
+      expect(code).toBe(1)
     })
 
     test('fails for a relay whose logins the provider makes impossible', async () => {
@@ -187,9 +194,9 @@ describe('check', () => {
   })
 
   test('of keys that would be fetched without TLS from port 443 asks whether that is meant', async () => {
-    const plain = good.replace(/9000/g, '443')
-    const { out } = await run(check, 'check', await filed('plain', plain))
-    expect(out).toMatch(/443\/o\/mcp\/jwks\/.*is a BackendTLSPolicy missing\?/)
+    const { out } = await run(check, 'check', await filed('plain', good.replace(/9000/g, '443')))
+    const note = `DIR/plain/resources.yaml:69:1: note: ProxyPolicy default/mcp: http://idp.example:443/o/mcp/jwks/ (key set) is asked for without TLS although`
+    expect(out).toContain(note)
   })
 
   test('with --require-policy fails for a route that no policy decides about', async () => {
@@ -212,7 +219,7 @@ describe('check', () => {
     const { code, out } = await run(check, 'check', path)
     expect(code).toBe(1)
     expect(out).toMatch(
-      /^DIR\/undecodable\/resources\.yaml:\d+:\d+: spec\.traffic\.jwtAuthentication\.mode: "strict" is not one of Strict, Optional, Permissive/,
+      /^DIR\/undecodable\/resources\.yaml:\d+:\d+: error: ProxyPolicy default\/mcp: spec\.traffic\.jwtAuthentication\.mode: "strict" is not one of Strict, Optional, Permissive/,
     )
     expect(out).toContain('; 1 problem in documents, 0 in what they mean\n')
   })
@@ -222,7 +229,7 @@ describe('check', () => {
     const { code, out } = await run(check, 'check', path)
     expect(code).toBe(1)
     expect(out).toMatch(
-      /^DIR\/invalid\/resources\.yaml:\d+: ProxyPolicy default\/mcp: Accepted=False \(\w+\) on default\/gw: .*matchExpressions\[0\]: line 1, column 14/m,
+      /^DIR\/invalid\/resources\.yaml:\d+:1: error: ProxyPolicy default\/mcp: Accepted=False \(\w+\) on default\/gw: .*matchExpressions\[0\]: line 1, column 14/m,
     )
   })
 
@@ -239,7 +246,8 @@ describe('check', () => {
   })
 
   test('notes what works but not as it may have been meant, and lets it pass', async () => {
-    const path = await filed('noted', documents({ jwtAuthentication: jwt() }))
+    const noted = documents({ jwtAuthentication: jwt({ allowedOrigins: undefined }) })
+    const path = await filed('noted', noted)
     const { code, out } = await run(check, 'check', path)
     expect(code).toBe(0)
     expect(out).toContain(': note: ProxyPolicy default/mcp: Accepted=True (Valid)')
@@ -260,22 +268,26 @@ describe('check', () => {
       toYaml(
         gateway([8080]),
         {
-          ...{ apiVersion: 'gateway.networking.k8s.io/v1', kind: 'GatewayClass' },
-          ...{ metadata: { name: 'gatehouse' }, spec: { controllerName: 'other.example/ctl' } },
+          apiVersion: 'gateway.networking.k8s.io/v1',
+          kind: 'GatewayClass',
+          metadata: { name: 'gatehouse' },
+          spec: { controllerName: 'other.example/ctl' },
         },
         {
-          ...{ apiVersion: 'gateway.networking.k8s.io/v1', kind: 'HTTPRoute' },
-          ...{ metadata: { name: 'lost' }, spec: { rules: [{}] } },
+          apiVersion: 'gateway.networking.k8s.io/v1',
+          kind: 'HTTPRoute',
+          metadata: { name: 'lost' },
+          spec: { rules: [{}] },
         },
       ),
     )
     const { code, out } = await run(check, 'check', path)
     expect(code).toBe(0)
     expect(out).toMatch(
-      /yaml:\d+: note: Gateway default\/gw is left alone: its GatewayClass \w+ is of other\.example\/ctl, not of policy\.gatehouse\.dev\/gatehouse/,
+      /yaml:\d+:1: note: Gateway default\/gw: it is left alone: its GatewayClass \w+ is of other\.example\/ctl, not of policy\.gatehouse\.dev\/gatehouse/,
     )
     expect(out).toMatch(
-      /yaml:\d+: note: HTTPRoute default\/lost has no parentRefs: no Gateway serves it/,
+      /yaml:\d+:1: note: HTTPRoute default\/lost: it has no parentRefs: no Gateway serves it/,
     )
   })
 
@@ -290,7 +302,7 @@ describe('check', () => {
   test('of a path that is not there names it', async () => {
     expect(await run(check, 'check', join(folder, 'nowhere'))).toEqual({
       code: 1,
-      out: 'DIR/nowhere: no such file or folder\n0 resources read; 1 problem in documents, 0 in what they mean\n',
+      out: 'DIR/nowhere: error: no such file or folder\n0 resources read; 1 problem in documents, 0 in what they mean\n',
       err: '',
     })
   })
@@ -364,8 +376,13 @@ describe('bootstrap', () => {
   test('serves one Gateway with --gateway, at --connect, with its admin at --envoy-admin', async () => {
     const { out } = await run(
       bootstrap,
-      ...['bootstrap', '--gateway', 'team/gw', '--connect', 'gatehouse.internal:1'],
-      ...['--envoy-admin', '127.0.0.1:2'],
+      'bootstrap',
+      '--gateway',
+      'team/gw',
+      '--connect',
+      'gatehouse.internal:1',
+      '--envoy-admin',
+      '127.0.0.1:2',
     )
     const config = parse(out) as EnvoyConfig
     expect(config.node).toMatchObject({ cluster: 'team/gw' })

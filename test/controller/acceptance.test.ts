@@ -1,7 +1,7 @@
 // What the status of an object of Envoy Gateway says about whether it is in force, and who else claims its target.
 
 import { describe, expect, test } from 'vitest'
-import { acceptanceProblem, rivalsOf } from '../../src/controller/acceptance.js'
+import { acceptanceProblem, rivalsOf } from '../../src/controller/enforcement.js'
 import type { JsonObject } from '../../src/ir/json.js'
 
 const GATEWAY = { namespace: 'default', name: 'eg' }
@@ -69,7 +69,9 @@ test('a BackendTLSPolicy of which the mesh says nothing is left to the probes', 
 
 describe('an EnvoyFilter', () => {
   const message = (level: string): JsonObject => ({
-    ...{ type: { code: 'IST0106' }, level, documentationUrl: 'https://istio.example/ist0106/' },
+    type: { code: 'IST0106' },
+    level,
+    documentationUrl: 'https://istio.example/ist0106/',
   })
   const filter = (status: JsonObject): JsonObject => ({ metadata: { generation: 2 }, status })
 

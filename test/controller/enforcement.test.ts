@@ -15,12 +15,18 @@ const mesh = istioExport({
 
 /** A route whose rule has the name that Istio gives the rule of HTTPRoute a/app. */
 const route = (namespace: string, more: Partial<MeshRoute> = {}): MeshRoute => ({
-  ...{ namespace, name: 'app', source: 'kubernetes', policies: [{ namespace, name: 'app' }] },
+  namespace,
+  name: 'app',
+  source: 'kubernetes',
+  policies: [{ namespace, name: 'app' }],
   parents: [{ group: 'gateway.networking.k8s.io', kind: 'Gateway', ...gateway }],
-  ...{ hostnames: [], gateways: [gateway] },
+  hostnames: [],
+  gateways: [gateway],
   rules: [{ name: 'a.app.0', matches: [], filters: [], backendRefs: [], timeouts: {} }],
   authz: { key: `${namespace}/app/0`, paths: [], filtersLists: false },
-  ...{ isGuarded: false, isEndless: false, problems: [] },
+  isGuarded: false,
+  isEndless: false,
+  problems: [],
   sealing: { labels: {}, problems: [] },
   ...more,
 })
@@ -56,7 +62,9 @@ test('one that gets no patches because of its name says that it is not audited',
   expect(enforcementOf(route('a'), audited('b'))['b/app']).toMatchObject({
     isEnforced: false,
     reason: 'NotSupported',
-    message: expect.stringMatching(/HTTPRoute a\/app.*; its requests are not audited$/) as unknown,
+    message: expect.stringMatching(
+      /of an HTTPRoute of another namespace.*; its requests are not audited$/,
+    ) as unknown,
   })
 })
 
@@ -65,5 +73,13 @@ test('one that is guarded too, and therefore closed, says that it answers 503', 
     isEnforced: false,
     reason: 'NotSupported',
     message: expect.stringMatching(/; it answers 503$/) as unknown,
+  })
+})
+
+test('a policy of another namespace, that of a Gateway, says nothing of the route but what is wrong', () => {
+  const policies = [{ namespace: 'infra', name: 'defaults' }]
+  expect(enforcementOf(route('a'), audited('b', { policies }))['infra/defaults']).toMatchObject({
+    isEnforced: false,
+    message: 'An HTTPRoute of another namespace: the mesh cannot enforce the policy on it',
   })
 })

@@ -11,14 +11,25 @@ const parent = { group: 'gateway.networking.k8s.io', kind: 'Gateway', ...gateway
 
 const ruleOf = (name?: string): MeshRule => ({
   ...(name === undefined ? {} : { name }),
-  ...{ matches: [], filters: [], backendRefs: [], timeouts: {} },
+  matches: [],
+  filters: [],
+  backendRefs: [],
+  timeouts: {},
 })
 
 const route = (namespace: string, name: string, more: Partial<MeshRoute> = {}): MeshRoute => ({
-  ...{ namespace, name, source: 'kubernetes', policies: [{ namespace, name }] },
-  ...{ parents: [parent], hostnames: [], rules: [ruleOf()], gateways: [gateway] },
+  namespace,
+  name,
+  source: 'kubernetes',
+  policies: [{ namespace, name }],
+  parents: [parent],
+  hostnames: [],
+  rules: [ruleOf()],
+  gateways: [gateway],
   authz: { key: `${namespace}/${name}/0`, paths: [], filtersLists: false },
-  ...{ isGuarded: false, isEndless: false, problems: [] },
+  isGuarded: false,
+  isEndless: false,
+  problems: [],
   sealing: { labels: {}, problems: [] },
   ...more,
 })
@@ -103,9 +114,9 @@ describe('two routes of one Gateway with a rule of the same name', () => {
     })
     expect(problemsOf(all)).toEqual({
       'a/app': [
-        expect.stringContaining('"a.app.0" to a rule of it and to one of HTTPRoute b/other'),
+        expect.stringContaining('"a.app.0" to a rule of it and to one of an HTTPRoute of another'),
       ],
-      'b/other': [expect.stringContaining('to one of HTTPRoute a/app')],
+      'b/other': [expect.stringContaining('to one of an HTTPRoute of another namespace')],
       'c/third': [],
     })
   })
@@ -117,9 +128,14 @@ describe('two routes of one Gateway with a rule of the same name', () => {
 
   test('are both closed if it is a name of documents', () => {
     const documents = {
-      ...{ route: 'gatehouse-documents-app', documents: ['/.well-known/x'], pages: [] },
+      route: 'gatehouse-documents-app',
+      documents: ['/.well-known/x'],
+      pages: [],
       cors: {
-        ...{ allowOrigins: ['*'], allowMethods: [], allowHeaders: [], exposeHeaders: [] },
+        allowOrigins: ['*'],
+        allowMethods: [],
+        allowHeaders: [],
+        exposeHeaders: [],
         allowCredentials: false,
       },
     }
@@ -141,7 +157,7 @@ describe('two routes of one Gateway with a rule of the same name', () => {
     expect(keysByName(all)['a.app.0']).toEqual(['a/app/0'])
     expect(problemsOf(all)).toMatchObject({
       'a/app': [],
-      'b/other': [expect.stringContaining('a/app')],
+      'b/other': [expect.stringContaining('an HTTPRoute of another namespace')],
     })
   })
 

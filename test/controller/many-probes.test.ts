@@ -32,7 +32,10 @@ const hosts = (count: number): readonly string[] =>
   Array.from({ length: count }, (_, index) => `h${String(index)}.example`)
 
 const route = (rules: number, matches: number, hostnames: readonly string[]): MeshRoute => ({
-  ...{ namespace: 'team', name: 'app', source: 'kubernetes', hostnames },
+  namespace: 'team',
+  name: 'app',
+  source: 'kubernetes',
+  hostnames,
   policies: [{ namespace: 'team', name: 'login' }],
   parents: [{ group: 'gateway.networking.k8s.io', kind: 'Gateway', ...gateway }],
   rules: Array.from({ length: rules }, (_rule, rule) => ({
@@ -45,7 +48,9 @@ const route = (rules: number, matches: number, hostnames: readonly string[]): Me
           headers: []
         },
     ),
-    ...{ filters: [], backendRefs: [], timeouts: {} },
+    filters: [],
+    backendRefs: [],
+    timeouts: {},
   })),
   gateways: [gateway],
   authz: { key: 'team/app/0', paths: [], filtersLists: true },
@@ -54,11 +59,16 @@ const route = (rules: number, matches: number, hostnames: readonly string[]): Me
     documents: ['/.well-known/oauth-protected-resource/app'],
     pages: [],
     cors: {
-      ...{ allowOrigins: ['*'], allowMethods: [], allowHeaders: [], exposeHeaders: [] },
+      allowOrigins: ['*'],
+      allowMethods: [],
+      allowHeaders: [],
+      exposeHeaders: [],
       allowCredentials: false,
     },
   },
-  ...{ isGuarded: false, isEndless: false, problems: [] },
+  isGuarded: false,
+  isEndless: false,
+  problems: [],
   sealing: { labels: {}, problems: [] },
 })
 
@@ -74,7 +84,10 @@ function enforcementOf(one: MeshRoute, addresses: number, open?: string) {
   const found = enforcementWork(
     { wanted, problems: new Map() },
     {
-      ...{ objectOf: () => accepted, ofKind: () => [], suspectKinds: [], isOwn: () => true },
+      objectOf: () => accepted,
+      ofKind: () => [],
+      suspectKinds: [],
+      isOwn: () => true,
       probesOf: () => probes,
       probeProblem: ({ path }: ProbeTarget) => (path === open ? 'it is open' : undefined),
     },
@@ -106,7 +119,8 @@ test('more than can be sent within a minute: none is sent, and the condition say
   expect(needed).toBeGreaterThan(MOST_OF_ROUTE)
   expect(targets).toEqual([])
   expect(enforcementOf(one, 2)).toMatchObject({
-    ...{ isEnforced: false, reason: 'NotProven' },
+    isEnforced: false,
+    reason: 'NotProven',
     message: expect.stringMatching(
       / need 8256 probes, which is too many for one minute$/,
     ) as unknown,

@@ -11,9 +11,16 @@ const gateway = { namespace: 'infra', name: 'edge' }
 const policy = { namespace: 'team', name: 'login' }
 
 const route: MeshRoute = {
-  ...{ namespace: 'team', name: 'app', source: 'kubernetes', policies: [policy] },
+  namespace: 'team',
+  name: 'app',
+  source: 'kubernetes',
+  policies: [policy],
   parents: [{ group: 'gateway.networking.k8s.io', kind: 'Gateway', ...gateway }],
-  ...{ hostnames: [], gateways: [gateway], isGuarded: false, isEndless: false, problems: [] },
+  hostnames: [],
+  gateways: [gateway],
+  isGuarded: false,
+  isEndless: false,
+  problems: [],
   rules: [{ matches: [], filters: [], backendRefs: [], timeouts: {} }],
   authz: { key: 'team/app/0', paths: [], filtersLists: false },
   sealing: { labels: {}, problems: [] },
@@ -41,7 +48,9 @@ test('a policy is not enforced while an object that its route needs is not there
     [
       'team/login',
       {
-        ...{ policy, isEnforced: false, reason: 'NotAccepted' },
+        policy,
+        isEnforced: false,
+        reason: 'NotAccepted',
         message: expect.stringMatching(/^EnvoyFilter infra\/\S+ is not there$/) as unknown,
       },
     ],

@@ -25,16 +25,24 @@ const createOpenPaths = (
 ) => belowAtOnce(createWith(others, { order, listenersOf: () => listeners, createdOf: () => 5 }))
 
 const own = (path: string, more: Partial<MeshRoute> = {}, type = 'PathPrefix'): MeshRoute => ({
-  ...{ namespace: 'default', name: 'app', source: 'kubernetes', policies: [], parents: [] },
+  namespace: 'default',
+  name: 'app',
+  source: 'kubernetes',
+  policies: [],
+  parents: [],
   hostnames: [],
   rules: [
     {
       matches: [{ path: { type, value: path }, headers: [] } as { headers: [] }],
-      ...{ filters: [], backendRefs: [], timeouts: {} },
+      filters: [],
+      backendRefs: [],
+      timeouts: {},
     },
   ],
   gateways: [{ namespace: 'default', name: 'eg' }],
-  ...{ isGuarded: false, isEndless: false, problems: [] },
+  isGuarded: false,
+  isEndless: false,
+  problems: [],
   sealing: { labels: {}, problems: [] },
   ...more,
 })
@@ -44,7 +52,10 @@ const other = (
   more: Partial<OtherRoute> = {},
   type: 'prefix' | 'exact' | 'pattern' = 'prefix',
 ): OtherRoute => ({
-  ...{ namespace: 'default', name: 'other', hostnames: [], parents: [{ name: 'eg' }] },
+  namespace: 'default',
+  name: 'other',
+  hostnames: [],
+  parents: [{ name: 'eg' }],
   paths: [{ path, type, isNarrower: false }],
   ...more,
 })

@@ -26,16 +26,24 @@ const protectedRoute = (
   hostnames: readonly string[] = [],
   type: 'PathPrefix' | 'Exact' = 'PathPrefix',
 ): MeshRoute => ({
-  ...{ namespace: 'default', name: 'app', source: 'kubernetes', policies: [], parents: [] },
+  namespace: 'default',
+  name: 'app',
+  source: 'kubernetes',
+  policies: [],
+  parents: [],
   hostnames,
   rules: [
     {
       matches: [{ path: { type, value: path }, headers: [] } as { headers: [] }],
-      ...{ filters: [], backendRefs: [], timeouts: {} },
+      filters: [],
+      backendRefs: [],
+      timeouts: {},
     },
   ],
   gateways: [{ namespace: 'default', name: 'eg' }],
-  ...{ isGuarded: false, isEndless: false, problems: [] },
+  isGuarded: false,
+  isEndless: false,
+  problems: [],
   sealing: { labels: {}, problems: [] },
 })
 
@@ -45,7 +53,10 @@ const other = (
   isNarrower = false,
   isExact = false,
 ): OtherRoute => ({
-  ...{ namespace: 'default', name: 'other', hostnames: [], parents: [{ name: 'eg' }] },
+  namespace: 'default',
+  name: 'other',
+  hostnames: [],
+  parents: [{ name: 'eg' }],
   paths: [{ path, type: isExact ? 'exact' : 'prefix', isNarrower }],
   ...more,
 })
@@ -104,13 +115,25 @@ test.each([
   ['another document', other('/.well-known/x/other'), false],
 ])('%s that a route without a policy takes', (_, one, isOpen) => {
   const documents = {
-    ...{ route: 'gatehouse-documents-app', documents: ['/.well-known/x/mcp'] },
+    route: 'gatehouse-documents-app',
+    documents: ['/.well-known/x/mcp'],
     pages: ['/.well-known/x/mcp/authorize'],
     cors: {
-      ...{ allowOrigins: [], allowMethods: [], allowHeaders: [], exposeHeaders: [] },
+      allowOrigins: [],
+      allowMethods: [],
+      allowHeaders: [],
+      exposeHeaders: [],
       allowCredentials: false,
     },
   }
   const found = createOpenPaths([one]).below({ ...protectedRoute('/mcp'), documents })
   expect(found !== undefined).toBe(isOpen)
+})
+
+test('one of another namespace has no name', () => {
+  const parents = [{ namespace: 'default', name: 'eg' }]
+  const found = createOpenPaths([other('/app/x', { namespace: 'far', parents })])
+  expect(found.below(protectedRoute('/app'))).toBe(
+    'an HTTPRoute of another namespace takes requests of /app/x, and has no policy',
+  )
 })

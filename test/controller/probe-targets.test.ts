@@ -12,14 +12,23 @@ const gatewayOf = () => ({
 
 const ruleOf = (path: string) => ({
   matches: [{ path: { type: 'PathPrefix', value: path }, headers: [] } as { headers: [] }],
-  ...{ filters: [], backendRefs: [], timeouts: {} },
+  filters: [],
+  backendRefs: [],
+  timeouts: {},
 })
 
 const route = (more: Partial<MeshRoute>): MeshRoute => ({
-  ...{ namespace: 'team', name: 'app', source: 'kubernetes', policies: [], hostnames: [] },
+  namespace: 'team',
+  name: 'app',
+  source: 'kubernetes',
+  policies: [],
+  hostnames: [],
   parents: [{ group: 'gateway.networking.k8s.io', kind: 'Gateway', ...gateway }],
   rules: [ruleOf('/one'), ruleOf('/two')],
-  ...{ gateways: [gateway], isGuarded: false, isEndless: false, problems: [] },
+  gateways: [gateway],
+  isGuarded: false,
+  isEndless: false,
+  problems: [],
   sealing: { labels: {}, problems: [] },
   ...more,
 })
@@ -30,7 +39,10 @@ const documents = {
   documents: ['/.well-known/oauth-protected-resource/one'],
   pages: ['/.well-known/oauth-authorization-server/one/authorize'],
   cors: {
-    ...{ allowOrigins: ['*'], allowMethods: [], allowHeaders: [], exposeHeaders: [] },
+    allowOrigins: ['*'],
+    allowMethods: [],
+    allowHeaders: [],
+    exposeHeaders: [],
     allowCredentials: false,
   },
 }
@@ -58,7 +70,8 @@ test.each<[string, Partial<MeshRoute>, object]>([
 test('filtered lists need the proof of ext_proc too', () => {
   const keys = { authz: authz.key, proc: 'team/app/0/lists' }
   expect(keysByPath({ authz: { ...authz, filtersLists: true } }, true)).toEqual({
-    ...{ '/one': keys, '/two': keys },
+    '/one': keys,
+    '/two': keys,
   })
 })
 

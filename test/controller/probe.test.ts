@@ -31,9 +31,16 @@ async function served(listener: RequestListener): Promise<ProbeTarget> {
 }
 
 const targetAt = (port: number, address = '127.0.0.1'): ProbeTarget => ({
-  ...{ id: 'one', gateway: { namespace: 'default', name: 'eg' }, place: 'default/eg' },
-  ...{ address, port, isTls: false },
-  ...{ host: 'app.example', path: '/app', method: 'GET', headers: { 'x-a': 'b' } },
+  id: 'one',
+  gateway: { namespace: 'default', name: 'eg' },
+  place: 'default/eg',
+  address,
+  port,
+  isTls: false,
+  host: 'app.example',
+  path: '/app',
+  method: 'GET',
+  headers: { 'x-a': 'b' },
   keys: { authz: 'default/app/0' },
 })
 
@@ -204,7 +211,9 @@ describe('the prober', () => {
     const begun: number[] = []
     const ended = new Promise<void>((resolve) => (onAll = resolve))
     const prober = new Prober({
-      ...{ now: () => time, onWarning: () => undefined, onChange: () => undefined },
+      now: () => time,
+      onWarning: () => undefined,
+      onChange: () => undefined,
       wait: (milliseconds) => {
         time += milliseconds
         return Promise.resolve()
@@ -235,7 +244,9 @@ describe('the prober', () => {
     const begun: string[] = []
     const ended = new Promise<void>((resolve) => (onAll = resolve))
     const prober: Prober = new Prober({
-      ...{ now: () => 0, onWarning: () => undefined, onChange: () => undefined },
+      now: () => 0,
+      onWarning: () => undefined,
+      onChange: () => undefined,
       wait: () => Promise.resolve(),
       probe: ({ id }) => {
         begun.push(id)
@@ -262,7 +273,9 @@ describe('the prober', () => {
 
   async function swept(result: () => ProbeResult, now = () => 0): Promise<Prober> {
     const prober = new Prober({
-      ...{ now, onWarning: () => undefined, onChange: () => undefined },
+      now,
+      onWarning: () => undefined,
+      onChange: () => undefined,
       wait: () => Promise.resolve(),
       probe: async () => {
         const found = await Promise.resolve(result())

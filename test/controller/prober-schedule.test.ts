@@ -16,9 +16,17 @@ beforeEach(() => void vi.useFakeTimers())
 afterEach(() => vi.useRealTimers())
 
 const targets = Array.from({ length: TARGETS }, (_, index): ProbeTarget => ({
-  ...{ id: String(index), gateway: { namespace: 'shop', name: 'gw' } },
-  ...{ place: 'shop/gw 192.0.2.1 80', address: '192.0.2.1', port: 80, isTls: false },
-  ...{ host: 'shop.example', path: `/${String(index)}`, method: 'GET', headers: {}, keys: {} },
+  id: String(index),
+  gateway: { namespace: 'shop', name: 'gw' },
+  place: 'shop/gw 192.0.2.1 80',
+  address: '192.0.2.1',
+  port: 80,
+  isTls: false,
+  host: 'shop.example',
+  path: `/${String(index)}`,
+  method: 'GET',
+  headers: {},
+  keys: {},
 }))
 
 const pause = (milliseconds: number): Promise<void> =>
@@ -31,7 +39,9 @@ test(`one open route of ${String(TARGETS)} is reported within 10 s, whenever it 
     isReported ||= targets.some((target) => target.id === open && problemOf(target) !== undefined)
   }
   const prober = new Prober({
-    ...{ now: () => performance.now(), wait: pause, onWarning: () => undefined },
+    now: () => performance.now(),
+    wait: pause,
+    onWarning: () => undefined,
     onChange: report,
     probe: async ({ id }) => {
       // The request reaches its route halfway.
@@ -62,7 +72,9 @@ test(`one open route of ${String(TARGETS)} is reported within 10 s, whenever it 
 test('what was removed is probed no more, though the sweep goes on', async () => {
   const probed: string[] = []
   const prober = new Prober({
-    ...{ now: () => performance.now(), wait: pause, onWarning: () => undefined },
+    now: () => performance.now(),
+    wait: pause,
+    onWarning: () => undefined,
     onChange: () => undefined,
     probe: async ({ id }) => {
       probed.push(id)

@@ -14,9 +14,17 @@ afterEach(() => vi.useRealTimers())
 
 const targetsAt = (address: string, count: number, name = address): readonly ProbeTarget[] =>
   Array.from({ length: count }, (_, index) => ({
-    ...{ id: `${name} ${String(index)}`, gateway: { namespace: name, name: 'gw' } },
-    ...{ place: `${name}/gw ${address} 80`, address, port: 80, isTls: false },
-    ...{ host: 'shop.example', path: `/${String(index)}`, method: 'GET', headers: {}, keys: {} },
+    id: `${name} ${String(index)}`,
+    gateway: { namespace: name, name: 'gw' },
+    place: `${name}/gw ${address} 80`,
+    address,
+    port: 80,
+    isTls: false,
+    host: 'shop.example',
+    path: `/${String(index)}`,
+    method: 'GET',
+    headers: {},
+    keys: {},
   }))
 
 const pause = (milliseconds: number): Promise<void> =>
@@ -35,7 +43,9 @@ function probing(resultOf: (target: ProbeTarget) => ProbeResult | undefined): Pr
   let running = 0
   const begun = new Map<string, number[]>()
   const prober = new Prober({
-    ...{ now: () => performance.now(), wait: pause, onWarning: () => undefined },
+    now: () => performance.now(),
+    wait: pause,
+    onWarning: () => undefined,
     onChange: () => undefined,
     probe: async (target) => {
       begun.set(target.id, [...(begun.get(target.id) ?? []), performance.now() - start])

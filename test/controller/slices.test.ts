@@ -27,16 +27,24 @@ function largestStep<T>(work: Work<T>, amount: () => number) {
 }
 
 const own = (values: readonly { readonly type: string; readonly value: string }[]): MeshRoute => ({
-  ...{ namespace: 'default', name: 'app', source: 'kubernetes', policies: [], parents: [] },
+  namespace: 'default',
+  name: 'app',
+  source: 'kubernetes',
+  policies: [],
+  parents: [],
   hostnames: [],
   rules: [
     {
       matches: values.map((path) => ({ path, headers: [] }) as { headers: [] }),
-      ...{ filters: [], backendRefs: [], timeouts: {} },
+      filters: [],
+      backendRefs: [],
+      timeouts: {},
     },
   ],
   gateways: [{ namespace: 'default', name: 'eg' }],
-  ...{ isGuarded: false, isEndless: false, problems: [] },
+  isGuarded: false,
+  isEndless: false,
+  problems: [],
   sealing: { labels: {}, problems: [] },
 })
 
@@ -56,8 +64,11 @@ function counted(paths: readonly OtherRoute['paths'][number][]) {
 }
 
 const other = (paths: OtherRoute['paths'], hostnames: readonly string[] = []): OtherRoute => ({
-  ...{ namespace: 'default', name: 'other', parents: [{ name: 'eg' }] },
-  ...{ hostnames, paths },
+  namespace: 'default',
+  name: 'other',
+  parents: [{ name: 'eg' }],
+  hostnames,
+  paths,
 })
 
 const openPaths = (others: readonly OtherRoute[], listeners: readonly OpenListener[] = []) =>
@@ -69,7 +80,8 @@ const openPaths = (others: readonly OtherRoute[], listeners: readonly OpenListen
 
 test('of the patterns of open routes, one is compiled in each step', () => {
   const patterns = many(200, (index) => ({
-    ...{ path: `/app[a-z]{${String(index + 1)}}x`, isNarrower: false },
+    path: `/app[a-z]{${String(index + 1)}}x`,
+    isNarrower: false,
     type: 'pattern' as const,
   }))
   const { result, steps } = largestStep(
@@ -103,13 +115,23 @@ test.each([1, 40_000])('40,000 probes of %i places are set in slices', (places) 
       count.looks += 1
       return `target-${String(index)}`
     },
-    ...{ gateway: { namespace: 'default', name: 'eg' }, place: `place-${String(index % places)}` },
-    ...{ address: '192.0.2.1', port: 80, isTls: false, host: 'a.example', path: '/' },
-    ...{ method: 'GET', headers: {}, keys: {} },
+    gateway: { namespace: 'default', name: 'eg' },
+    place: `place-${String(index % places)}`,
+    address: '192.0.2.1',
+    port: 80,
+    isTls: false,
+    host: 'a.example',
+    path: '/',
+    method: 'GET',
+    headers: {},
+    keys: {},
   }))
   const prober = new Prober({
-    ...{ probe: () => new Promise(() => undefined), onChange: () => undefined },
-    ...{ onWarning: () => undefined, now: () => 0, wait: () => Promise.resolve() },
+    probe: () => new Promise(() => undefined),
+    onChange: () => undefined,
+    onWarning: () => undefined,
+    now: () => 0,
+    wait: () => Promise.resolve(),
   })
   onTestFinished(() => prober.close())
   const { largest } = largestStep(prober.setTargetsWork(targets), () => count.looks)
@@ -118,8 +140,11 @@ test.each([1, 40_000])('40,000 probes of %i places are set in slices', (places) 
 
 test('targets that are set while others are being set count', () => {
   const prober = new Prober({
-    ...{ probe: () => new Promise(() => undefined), onChange: () => undefined },
-    ...{ onWarning: () => undefined, now: () => 0, wait: () => Promise.resolve() },
+    probe: () => new Promise(() => undefined),
+    onChange: () => undefined,
+    onWarning: () => undefined,
+    now: () => 0,
+    wait: () => Promise.resolve(),
   })
   onTestFinished(() => prober.close())
   const targets = many(5_000, (index) => ({ id: `t${String(index)}`, place: 'p' }) as ProbeTarget)

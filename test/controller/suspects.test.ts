@@ -5,10 +5,13 @@ import { suspectsOf } from '../../src/controller/suspects.js'
 import type { JsonObject } from '../../src/ir/json.js'
 import type { MeshRoute } from '../../src/ir/mesh-route.js'
 
-const route = { gateways: [{ namespace: 'infra', name: 'edge' }] } as unknown as MeshRoute
+const route = {
+  namespace: 'infra',
+  gateways: [{ namespace: 'infra', name: 'edge' }],
+} as unknown as MeshRoute
 
-const object = (namespace: string, spec: JsonObject): JsonObject => ({
-  metadata: { namespace, name: 'other' },
+const object = (namespace: string, spec: JsonObject, name = 'other'): JsonObject => ({
+  metadata: { namespace, name },
   spec,
 })
 
@@ -34,5 +37,16 @@ test.each([
 })
 
 test('at most three are named', () => {
-  expect(named(...Array.from({ length: 5 }, () => object('infra', {})))).toHaveLength(3)
+  expect(
+    named(...Array.from({ length: 5 }, (_, index) => object('infra', {}, `other-${index}`))),
+  ).toHaveLength(3)
+})
+
+test('those of another namespace than the route have no name', () => {
+  const found = named(
+    object('istio-system', {}),
+    object('istio-system', {}, 'third'),
+    object('infra', {}),
+  )
+  expect(found).toEqual(['an EnvoyFilter of another namespace', 'EnvoyFilter infra/other'])
 })

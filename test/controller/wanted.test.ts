@@ -9,15 +9,18 @@ import { atOnce } from '../../src/turns.js'
 const gateway = { namespace: 'default', name: 'eg' }
 
 const route = (name: string, more: Partial<MeshRoute> = {}): MeshRoute => ({
-  ...{
-    namespace: 'default',
-    name,
-    source: 'kubernetes',
-    policies: [{ namespace: 'default', name }],
-  },
-  ...{ parents: [], hostnames: [], rules: [], gateways: [gateway] },
+  namespace: 'default',
+  name,
+  source: 'kubernetes',
+  policies: [{ namespace: 'default', name }],
+  parents: [],
+  hostnames: [],
+  rules: [],
+  gateways: [gateway],
   authz: { key: `default/${name}/0`, paths: [], filtersLists: false },
-  ...{ isGuarded: false, isEndless: false, problems: [] },
+  isGuarded: false,
+  isEndless: false,
+  problems: [],
   sealing: { labels: {}, problems: [] },
   ...more,
 })
@@ -59,7 +62,9 @@ describe('a route that cannot be exported', () => {
     const { objects } = wanted(
       route('set', {
         parents: [{ group, kind: 'XListenerSet', name: 'team' }],
-        ...{ gateways: [], problems: ['a reason'], isRefused: true },
+        gateways: [],
+        problems: ['a reason'],
+        isRefused: true,
       }),
     )
     expect(objects.get('SecurityPolicy/default/gatehouse-set')).toMatchObject({
@@ -113,7 +118,10 @@ test.each([
       route: 'gatehouse-documents-mcp',
       documents: ['/.well-known/oauth-protected-resource/mcp'],
       cors: {
-        ...{ allowOrigins: ['*'], allowMethods: [], allowHeaders: [], exposeHeaders: [] },
+        allowOrigins: ['*'],
+        allowMethods: [],
+        allowHeaders: [],
+        exposeHeaders: [],
         allowCredentials: false,
       },
       pages: [],

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { expect, test } from 'vitest'
 import { CONFIG_PORTS } from '../../src/demo/demo-parties.js'
-import { type DemoValues, withValues } from '../../src/demo/demo-resources.js'
+import { type DemoValues, withValues } from '../../src/demo/stack.js'
 
 const FOLDER = resolve(import.meta.dirname, '../../config/demo')
 const asWritten = readdirSync(FOLDER)

@@ -2,8 +2,12 @@
 
 import OpenAI from 'openai'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { answerPieces, longAnswer } from '../../src/demo/llm-answer.js'
-import { type LlmServer, startLlmServer } from '../../src/demo/llm-server.js'
+import {
+  answerPieces,
+  type LlmServer,
+  longAnswer,
+  startLlmServer,
+} from '../../src/demo/llm-server.js'
 
 const EMAIL = /[\w.]@[\w.]+\.[a-z]/
 const ADDRESS = 'carol.jones@staff.example.com'

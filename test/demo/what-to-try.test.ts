@@ -9,7 +9,10 @@ function printed(admin: string): string {
   let text = ''
   const identityProvider = { issuer: 'http://127.0.0.1:9000/', origin: 'http://127.0.0.1:9000' }
   const stack = {
-    ...{ origin: 'http://127.0.0.1:8080', admin, envoyAdmin: undefined, folder: '/tmp/demo' },
+    origin: 'http://127.0.0.1:8080',
+    admin,
+    envoyAdmin: undefined,
+    folder: '/tmp/demo',
     parties: { identityProvider, llm: { host: '127.0.0.1', port: 4000 } },
   } as DemoStack
   printWhatToTry(

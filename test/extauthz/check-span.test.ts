@@ -55,14 +55,19 @@ test('a denied check belongs to the span of Envoy, and has no credentials and no
     fromEnvoy,
   )
   expect(span).toMatchObject({
-    ...{ name: 'gatehouse.check', kind: 'server', parent: OF_ENVOY },
+    name: 'gatehouse.check',
+    kind: 'server',
+    parent: OF_ENVOY,
     startedAt: expect.any(Number) as number,
     end: { error: undefined },
   })
   expect(span?.attributes).toMatchObject({
-    ...{ 'gatehouse.decision': 'deny', 'gatehouse.reason': 'malformed-token' },
-    ...{ 'gatehouse.route': 'default/mcp', 'gatehouse.policy': 'default/login' },
-    ...{ 'gatehouse.request_id': 'id-1', 'http.response.status_code': 401 },
+    'gatehouse.decision': 'deny',
+    'gatehouse.reason': 'malformed-token',
+    'gatehouse.route': 'default/mcp',
+    'gatehouse.policy': 'default/login',
+    'gatehouse.request_id': 'id-1',
+    'http.response.status_code': 401,
     'url.path': '/mcp/[token]',
   })
   expect(JSON.stringify(span)).not.toContain('hidden')
@@ -121,8 +126,11 @@ test('an allowed call of a tool has the method and the tool, and no claims', asy
     },
   )
   expect(span?.attributes).toMatchObject({
-    ...{ 'gatehouse.decision': 'allow', 'gatehouse.reason': 'allowed' },
-    ...{ 'mcp.method.name': 'tools/call', 'mcp.tool.name': 'ls', 'gen_ai.tool.name': 'ls' },
+    'gatehouse.decision': 'allow',
+    'gatehouse.reason': 'allowed',
+    'mcp.method.name': 'tools/call',
+    'mcp.tool.name': 'ls',
+    'gen_ai.tool.name': 'ls',
     'gen_ai.operation.name': 'execute_tool',
   })
   expect(JSON.stringify(span)).not.toContain('hidden')
@@ -132,7 +140,8 @@ test('a read of a resource has its URI, without query and fragment', async () =>
   const uri = 'https://pages.example/a?key=hidden#hidden'
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'resources/read', params: { uri } })
   const expected = {
-    ...{ 'mcp.method.name': 'resources/read', 'mcp.resource.uri': 'https://pages.example/a' },
+    'mcp.method.name': 'resources/read',
+    'mcp.resource.uri': 'https://pages.example/a',
   }
   const read = await traced(
     { authorization: { deny: ['mcp.resource.uri == "x"'], require: [], allow: [] } },
@@ -166,7 +175,8 @@ test('without rules that read the body, the headers of MCP say what is called', 
     },
   )
   expect(span?.attributes).toMatchObject({
-    ...{ 'mcp.method.name': 'tools/call', 'mcp.tool.name': 'ls' },
+    'mcp.method.name': 'tools/call',
+    'mcp.tool.name': 'ls',
     'mcp.protocol.version': '2025-11-25',
   })
 })

@@ -35,7 +35,9 @@ function logging(rest: Partial<AuthzEntry>, options: Options = {}) {
   const lines: object[] = []
   const clock = { now: NOW * 1000 }
   const decisions = createDecisionLog({
-    ...{ claims, now: () => clock.now, choice: { refusals, oneAllowedOf } },
+    claims,
+    now: () => clock.now,
+    choice: { refusals, oneAllowedOf },
     write: (message, fields) => void lines.push({ ...fields, message }),
   })
   const { check } = checker([entry({ policy, ...rest })], { decisions, now: () => clock.now })
@@ -99,11 +101,20 @@ const authorization: AuthzEntry['authorization'] = {
   policies: [
     { policy: 'default/a', source: 'kubernetes', action: 'Deny', rules: 1, scopes: 0 },
     {
-      ...{ policy: 'default/b', source: 'b.yaml:2', action: 'Allow', rules: 1, scopes: 1 },
-      ...{ ruleLines: [5], scopeLines: [8] },
+      policy: 'default/b',
+      source: 'b.yaml:2',
+      action: 'Allow',
+      rules: 1,
+      scopes: 1,
+      ruleLines: [5],
+      scopeLines: [8],
     },
     {
-      ...{ policy: 'default/c', source: 'c.yaml:3', action: 'Deny', rules: 1, scopes: 0 },
+      policy: 'default/c',
+      source: 'c.yaml:3',
+      action: 'Deny',
+      rules: 1,
+      scopes: 0,
       ruleLines: [11],
     },
   ],
@@ -122,7 +133,12 @@ test.each([
     { claims: ['groups', 'absent'] },
   )
   expect(line).toMatchObject({
-    ...{ reason, policy: name, source, status: 403, verified: true, sub: 'alice' },
+    reason,
+    policy: name,
+    source,
+    status: 403,
+    verified: true,
+    sub: 'alice',
     claims: { groups: ['x', '{"y":1}'] },
   })
   expect((line as { rule?: string }).rule).toBe(rule)
@@ -180,11 +196,16 @@ test.each([
   ['calls that two rules allow', ['ls', 'cat'], undefined],
 ])('MCP, %s', async (_what, names, rule) => {
   const calls = names.map((name, id) => ({
-    ...{ jsonrpc: '2.0', id, method: 'tools/call', params: { name } },
+    jsonrpc: '2.0',
+    id,
+    method: 'tools/call',
+    params: { name },
   }))
   const body = JSON.stringify(calls.length === 1 ? calls[0] : calls)
   const rules = {
-    ...{ deny: [], require: [], allow: ['mcp.tool.name == "ls"', 'mcp.tool.name == "cat"'] },
+    deny: [],
+    require: [],
+    allow: ['mcp.tool.name == "ls"', 'mcp.tool.name == "cat"'],
     policies: [
       { policy: 'default/a', source: 'a.yaml:1', action: 'Allow', rules: 2, scopes: 0 },
     ] as const,
@@ -203,24 +224,51 @@ test.each([
   expect((line as { rule?: string }).rule).toBe(rule)
 })
 
-test('the tool of the call that is refused', async () => {
-  const body = JSON.stringify({
+function bodyOf(...calls: readonly (readonly [method: string, name: string])[]): TestRequest {
+  const messages = calls.map(([method, name], id) => ({
     jsonrpc: '2.0',
-    id: 1,
-    method: 'tools/call',
-    params: { name: 'rm' },
-  })
-  const deny = ['mcp.tool.name == "rm"']
-  const rules = { deny, require: [], allow: [] }
-  const headers = [
-    bearer(await sign(key)),
-    ['content-type', 'application/json'],
-    ['content-length', String(body.length)],
-  ] as const
-  expect(await lineOf({ jwt: guarded, authorization: rules }, { headers, body })).toMatchObject({
-    reason: 'denied-by-rule',
-    tool: 'rm',
-  })
+    id,
+    method,
+    params: { name },
+  }))
+  const body = JSON.stringify(messages.length === 1 ? messages[0] : messages)
+  return {
+    body,
+    headers: [
+      ['content-type', 'application/json'],
+      ['content-length', String(Buffer.byteLength(body))],
+    ],
+  }
+}
+
+test.each([
+  ['one', [['tools/call', 'rm']], 'tools/call', 'rm'],
+  ['the denied one of several', [['ping', 'x'], ['tools/call', 'rm']], 'tools/call', 'rm'], // prettier-ignore
+  ['one without a tool', [['prompts/get', 'rm']], 'prompts/get', undefined],
+  ['a long one', [['x'.repeat(9_000), 'rm']], 'x'.repeat(256), undefined],
+  ['one with control characters', [['tools/call', 'r\u001b[2J\n\u202e']], 'tools/call', 'r\\u001b[2J\\u000a\\u202e'], // prettier-ignore
+] as const)(
+  'a call that is denied, %s: its method and tool',
+  async (_what, calls, method, tool) => {
+    const authorization = { deny: ['mcp.method != "ping"'], require: [], allow: [] }
+    const line = await lineOf({ authorization }, bodyOf(...calls))
+    expect(line).toMatchObject({ reason: 'denied-by-rule', mcpMethod: method })
+    expect((line as { tool?: string }).tool).toBe(tool)
+  },
+)
+
+test('a scope that calls lack: what they have in common', async () => {
+  const token = bearer(await sign(key, { scope: 'read' }))
+  const authorization = {
+    deny: ['mcp.method == "ping"'],
+    require: [],
+    allow: [],
+    requiredScopes: [{ scopes: ['write'], impliedBy: [] }],
+  }
+  const { body = '', headers = [] } = bodyOf(['tools/call', 'a'], ['tools/call', 'b'])
+  const line = await lineOf({ jwt: guarded, authorization }, { body, headers: [...headers, token] })
+  expect(line).toMatchObject({ reason: 'insufficient-scope', mcpMethod: 'tools/call' })
+  expect(line).not.toHaveProperty('tool')
 })
 
 test('a body that is not read: the tool that the headers name, and no credentials in it', async () => {
@@ -232,6 +280,7 @@ test('a body that is not read: the tool that the headers name, and no credential
   })
   expect(await lineOf({ jwt: guarded }, call('rm'))).toMatchObject({
     reason: 'no-token',
+    mcpMethod: 'tools/call',
     tool: 'rm',
   })
   const token = await sign(key, { sub: 'alice' })
@@ -269,14 +318,32 @@ test('a flood is one line per route, reason and rule in ten seconds, with how ma
   expect(lines[2]).toMatchObject({ reason: 'no-token', leftOut: 49 })
 })
 
+test('two callers who are denied at once have a line each, whether or not their tokens are good', async () => {
+  const rules = { deny: ['request.method == "PUT"'], require: [], allow: [] }
+  for (const [method, claims] of [
+    ['PUT', {}],
+    ['GET', { aud: 'other' }],
+  ] as const) {
+    const { check, lines } = logging({ jwt: guarded, authorization: rules })
+    for (const sub of ['alice', 'bob', 'alice'])
+      await check({ method, headers: [bearer(await sign(key, { sub, ...claims }))] })
+    expect(lines).toMatchObject([{ sub: 'alice' }, { sub: 'bob' }])
+  }
+})
+
 test('of a flood that ends, a line tells how many more there were, and of what', async () => {
   const { check, lines, decisions } = logging({ jwt: guarded })
   for (let i = 0; i < 50; i++) await check({})
   decisions.flush()
   expect(lines.slice(1)).toEqual([
     {
-      ...{ message: 'decisions left out', of: 'decision', decision: 'deny', reason: 'no-token' },
-      ...{ route: 'default/mcp', policy: policy.policy, leftOut: 49 },
+      message: 'decisions left out',
+      of: 'decision',
+      decision: 'deny',
+      reason: 'no-token',
+      route: 'default/mcp',
+      policy: policy.policy,
+      leftOut: 49,
     },
   ])
   for (let i = 0; i < 50; i++) await check({})
@@ -316,20 +383,28 @@ test('nothing of a token, a cookie or another claim appears, wherever a client r
   const secret = fc.oneof(fc.constantFrom(...tokens), opaque)
   await fc.assert(
     fc.asyncProperty(secret, place, scheme, async (token, where, prefix) => {
-      const { check, lines } = logging({ jwt: guarded, authorization }, { oneAllowedOf: 1 })
+      const { check, lines, decisions } = logging(
+        { jwt: guarded, authorization },
+        { oneAllowedOf: 1 },
+      )
       const at = (name: string, rest: string) => (where === name ? token : rest)
-      await check({
+      const request: TestRequest = {
         path: `/mcp/${at('path', 'x')}?q=${at('query', '')}`,
-        ...{ host: at('host', 'gw.example'), method: at('method', 'GET') },
+        host: at('host', 'gw.example'),
+        method: at('method', 'GET'),
         headers: [
           ['authorization', prefix + token],
           ['x-request-id', at('id', 'id-1')],
           ['traceparent', at('trace', '')],
           ['cookie', `session=${at('cookie', 'a-session-of-somebody')}`],
         ],
-      })
-      const text = JSON.stringify(lines)
+      }
+      await check(request)
       expect(lines).toHaveLength(1)
+      await check(request)
+      decisions.flush()
+      const text = JSON.stringify(lines)
+      expect(lines).toHaveLength(2)
       for (const part of [token, ...token.split('.').filter(({ length }) => length > 20)])
         expect(text).not.toContain(part)
       expect(text).not.toContain('zanzibar')

@@ -49,7 +49,9 @@ const withToken = async (claims: object, header: object = {}, from = key): Promi
 
 const rules = (more: Partial<NonNullable<AuthzEntry['authorization']>>): Partial<AuthzEntry> => ({
   authorization: {
-    ...{ deny: [], require: [], allow: [] },
+    deny: [],
+    require: [],
+    allow: [],
     policies: [{ ...policy, action: 'Allow', rules: more.allow?.length ?? 0, scopes: 1 }],
     ...more,
   },
@@ -87,6 +89,12 @@ function failing(): AuthzTable {
       return found && Object.defineProperty({ ...found }, 'broken', { get: fail })
     },
   }
+}
+
+const SESSION = {
+  policy: policy.policy,
+  issuer: 'https://idp.example',
+  sealingKeys: ['A'.repeat(43)],
 }
 
 const NO_POLICY = { policy: undefined, source: undefined }
@@ -159,10 +167,24 @@ const SCENARIOS: Readonly<Record<Denying, Scenario>> = {
     entry: READS_TOOLS,
     request: { headers: [token, ['content-length', '9']] },
   },
-  'not-a-message': { entry: READS_TOOLS, request: message('{}') },
+  'not-a-message': {
+    entry: READS_TOOLS,
+    request: message('{}'),
+    line: { verified: true, sub: 'alice' },
+  },
   'header-mismatch': {
     entry: READS_TOOLS,
     request: message(LIST, ['mcp-protocol-version', '2026-07-28'], ['mcp-method', 'ping']),
+  },
+  'no-subject': {
+    entry: { session: SESSION },
+    ...(await withToken({ sub: undefined })),
+    line: { verified: true, sub: undefined },
+  },
+  'unknown-session': {
+    entry: { session: SESSION },
+    request: { headers: [token, ['mcp-session-id', 'not-sealed']] },
+    line: { verified: true, sub: 'alice' },
   },
   'too-many-bodies': { entry: READS_TOOLS, request: message(LONG), times: 100 },
   'body-too-large': {
@@ -183,8 +205,12 @@ const SCENARIOS: Readonly<Record<Denying, Scenario>> = {
   'malformed-check': {
     bytes: Buffer.from('not a message'),
     line: {
-      ...{ ...NO_POLICY, route: 'unknown', requestId: undefined },
-      ...{ method: undefined, host: undefined, path: undefined },
+      ...NO_POLICY,
+      route: 'unknown',
+      requestId: undefined,
+      method: undefined,
+      host: undefined,
+      path: undefined,
     },
   },
   'internal-error': { options: { table: failing } },
@@ -200,11 +226,14 @@ test.each(Object.entries(SCENARIOS))('%s', async (reason, scenario) => {
   const { request = {}, options, call, times = 1 } = scenario
   const lines: Record<string, unknown>[] = []
   const decisions = createDecisionLog({
-    ...{ claims: [], now: () => NOW * 1000, choice: { refusals: true, oneAllowedOf: 0 } },
+    claims: [],
+    now: () => NOW * 1000,
+    choice: { refusals: true, oneAllowedOf: 0 },
     write: (msg, fields) => void lines.push({ ...fields, msg }),
   })
   const { check } = checker([entry({ policy, jwt: guarded, ...scenario.entry })], {
-    ...{ decisions, ...options },
+    decisions,
+    ...options,
   })
   const headers = [...ABOUT_ALL, ...(request.headers ?? [])]
   const sent = scenario.bytes ?? checkRequest({ ...request, headers })
@@ -215,9 +244,18 @@ test.each(Object.entries(SCENARIOS))('%s', async (reason, scenario) => {
     ),
   )
   const expected = {
-    ...{ msg: 'decision', decision: 'deny', reason, route: 'default/mcp', ...policy },
-    ...{ requestId: 'id-1', traceId: TRACE, method: 'POST', host: 'gw.example' },
-    ...{ path: request.path ?? '/mcp', leftOut: 0, ...scenario.line },
+    msg: 'decision',
+    decision: 'deny',
+    reason,
+    route: 'default/mcp',
+    ...policy,
+    requestId: 'id-1',
+    traceId: TRACE,
+    method: 'POST',
+    host: 'gw.example',
+    path: request.path ?? '/mcp',
+    leftOut: 0,
+    ...scenario.line,
   }
   const own = lines.filter((line) => line['reason'] === reason)
   // Of many requests at once, others are denied for another reason.

@@ -39,7 +39,9 @@ test('a table is built in as many slices, and providers of equal content share t
     keySet: { state: 'available', source: { type: 'inline' }, jwks },
   } as const
   const entry = (key: string): AuthzEntry => ({
-    ...{ key, route: `default/${key}`, paths: [{ type: 'PathPrefix', value: '/' }] },
+    key,
+    route: `default/${key}`,
+    paths: [{ type: 'PathPrefix', value: '/' }],
     jwt: { mode: 'Strict', forwardToken: false, providers: [{ ...provider }] },
   })
   const { value, slices } = slicesOf(authzTableWork([entry('a'), entry('b')]))

@@ -1,7 +1,7 @@
 // Verifies a JWS with a key set, as ext_authz does before it reads any claim.
 
 import { parseJws } from '../../src/extauthz/jws.js'
-import { chooseKey, verifyJws } from '../../src/extauthz/jws-signature.js'
+import { keysFor, verifyJws } from '../../src/extauthz/jws-signature.js'
 import { importKeys } from '../../src/extauthz/provider.js'
 import type { JsonObject } from '../../src/ir/json.js'
 import { atOnce } from '../../src/turns.js'
@@ -9,6 +9,5 @@ import { atOnce } from '../../src/turns.js'
 export async function verifyWithKeySet(token: string, jwks: JsonObject): Promise<boolean> {
   const jws = parseJws(token)
   if (jws === undefined) return false
-  const key = chooseKey(jws.header, atOnce(importKeys(jwks)))
-  return key !== undefined && (await verifyJws(jws, key))
+  return await verifyJws(jws, keysFor(jws.header, atOnce(importKeys(jwks))))
 }

@@ -19,7 +19,9 @@ const broken: ProbeSigns = {
 
 const ask = (headers: readonly (readonly [string, string])[], signs = probes, isAudited = false) =>
   checker([entry(isAudited ? { isAudited: true } : {})], { probes: signs }).check({
-    ...{ host: 'app.example:8080', path: '/mcp', headers },
+    host: 'app.example:8080',
+    path: '/mcp',
+    headers,
   })
 
 const question = probes.ask() ?? ''

@@ -5,8 +5,11 @@ import { tokenDigest, TokenMemory } from '../../src/extauthz/token-memory.js'
 import { claimsOf } from './helpers.js'
 
 const token = (until: number, size = 1) => ({
-  ...{ claims: claimsOf({}), until, size },
-  ...{ isKept: true, allowed: {} },
+  claims: claimsOf({}),
+  until,
+  size,
+  isKept: true,
+  allowed: {},
 })
 
 test('holds those that were used last', () => {

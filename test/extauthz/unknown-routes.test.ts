@@ -42,7 +42,9 @@ test('a flood of them leaves few lines in the log, whatever they name', () => {
 
 describe('an Envoy that serves one Gateway', () => {
   const ENTRY: AuthzEntry = {
-    ...{ key: 'shop/app/0', route: 'shop/app', gateways: ['shop/gw', 'shop/two'] },
+    key: 'shop/app/0',
+    route: 'shop/app',
+    gateways: ['shop/gw', 'shop/two'],
     paths: [{ type: 'PathPrefix', value: '/' }],
   }
 
@@ -53,7 +55,10 @@ describe('an Envoy that serves one Gateway', () => {
     const observed: string[] = []
     const decided: object[] = []
     const service = createCheckService({
-      ...{ table: () => table, gatewayOf, logger, now: () => NOW * 1000 },
+      table: () => table,
+      gatewayOf,
+      logger,
+      now: () => NOW * 1000,
       refetchKeySet: () => Promise.resolve({ isAnswered: true, isOlder: false }),
       keySetAnswers: () => 1,
       metrics: {
@@ -61,7 +66,9 @@ describe('an Envoy that serves one Gateway', () => {
         audited: () => undefined,
       },
       decisions: createDecisionLog({
-        ...{ claims: [], now: () => 0, choice: { refusals: true, oneAllowedOf: 0 } },
+        claims: [],
+        now: () => 0,
+        choice: { refusals: true, oneAllowedOf: 0 },
         write: (_message, fields) => void decided.push(fields),
       }),
     })
@@ -88,7 +95,10 @@ describe('an Envoy that serves one Gateway', () => {
       expect(await ask('shop/app/0')).toBe(await ask('shop/none/0'))
       expect(observed).toEqual(['unknown deny unknown-route', 'unknown deny unknown-route'])
       expect(lines[0]?.fields).toEqual({
-        ...{ reason: 'unknown-route', key: 'shop/app/0', gateway, leftOut: 0 },
+        reason: 'unknown-route',
+        key: 'shop/app/0',
+        gateway,
+        leftOut: 0,
       })
       expect(decided[0]).toMatchObject({ route: 'unknown', key: 'shop/app/0', gateway })
     },

@@ -215,7 +215,9 @@ describe('a CheckResponse', () => {
     const fields = fc.array(field, { maxLength: 4 })
     const values = fc.record({
       limitKeys: fc.dictionary(lower, text, { noNullPrototype: true }),
-      ...{ requestSet: fields, requestAppend: fields, responseSet: fields },
+      requestSet: fields,
+      requestAppend: fields,
+      responseSet: fields,
       requestRemove: fc.array(lower, { maxLength: 4 }),
     })
     const replacing = (all: readonly (readonly [string, string])[]) =>
@@ -224,7 +226,10 @@ describe('a CheckResponse', () => {
       all.map(([name, value]) => [name, value, true, 0])
     const read = (all: readonly HeaderValueOption[]) =>
       all.map(({ header, append = false, appendAction }) => [
-        ...[header?.key, header?.value, append, appendAction],
+        header?.key,
+        header?.value,
+        append,
+        appendAction,
       ])
     const sorted = (all: readonly unknown[]): readonly string[] =>
       all.map((one) => JSON.stringify(one)).sort()

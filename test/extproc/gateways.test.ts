@@ -38,11 +38,16 @@ async function serve(gateway: string | undefined) {
   const lines: object[] = []
   const { logger, lines: logged } = recordingLogger()
   const decisions = createDecisionLog({
-    ...{ claims: [], now: () => 0, choice: { refusals: true, oneAllowedOf: 0 } },
+    claims: [],
+    now: () => 0,
+    choice: { refusals: true, oneAllowedOf: 0 },
     write: (message, fields) => void lines.push({ message, ...fields }),
   })
   const service = createProcessService({
-    ...{ table: () => table, gatewayOf: () => gateway, now: () => 0, logger },
+    table: () => table,
+    gatewayOf: () => gateway,
+    now: () => 0,
+    logger,
     openStreams: { opened: (type) => void opened.push(type), closed: () => undefined },
     guardrails: { ...guardrails(), decisions },
     callRemote: () => Promise.reject(new Error('nothing is called')),

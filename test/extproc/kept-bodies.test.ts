@@ -36,18 +36,21 @@ const pools: WebhookPools = {
 }
 const deps = {
   ...guardrails(pools),
-  ...{ now: () => performance.now(), logger: silent, maxBodyBytes: 1 << 24 },
+  now: () => performance.now(),
+  logger: silent,
+  maxBodyBytes: 1 << 24,
 }
 const data = (event: object): Buffer => Buffer.from(`data: ${JSON.stringify(event)}\n\n`)
 
 test('an open stream of an MCP server keeps the name of the tool, not the arguments', async () => {
   const webhooks = [compileWebhook(webhook(1))]
-  const guard = { ...{ route: 'default/mcp', request: webhooks, response: webhooks } } as const
+  const guard = { route: 'default/mcp', request: webhooks, response: webhooks } as const
   const open = async (): Promise<Processor> => {
     const stream = { send: () => {}, signal: new OwnEnding() }
     const processor = createMcpGuardProcessor({ type: 'mcp-guard', ...guard }, stream, deps)
     const request = new Map([
-      ...[[':method', ['POST']] as const, [':path', ['/mcp']] as const],
+      [':method', ['POST']] as const,
+      [':path', ['/mcp']] as const,
       ['content-type', ['application/json']] as const,
     ])
     const config = { requestBodyMode: 4, responseBodyMode: 4 }
@@ -78,7 +81,10 @@ test('an open stream of an LLM keeps what it says, not the images beside it', as
       guard: compileGuard(
         guardEntry('k', { response: [webhook(1, { holdBack: 8, minIntervalMs: 10 })] }),
       ),
-      ...{ attributes: {}, isOneChoice: false, decoder: identity, signal: new OwnEnding() },
+      attributes: {},
+      isOneChoice: false,
+      decoder: identity,
+      signal: new OwnEnding(),
       reader: createSseReader(1 << 24),
     },
     {
@@ -118,7 +124,10 @@ test('an open stream of an LLM keeps what a webhook has changed, not the rest of
       guard: compileGuard(
         guardEntry('k', { response: [webhook(1, { holdBack: 8, minIntervalMs: 10 })] }),
       ),
-      ...{ attributes: {}, isOneChoice: false, decoder: identity, signal: new OwnEnding() },
+      attributes: {},
+      isOneChoice: false,
+      decoder: identity,
+      signal: new OwnEnding(),
       reader: createSseReader(1 << 24),
     },
     { send: (text) => (sent += text), refuse: ({ problem }) => expect.unreachable(problem) },
@@ -143,7 +152,8 @@ test('the metrics keep the names of models, not the replies that name them', asy
   const count = (index: number): void => {
     const message = { role: 'assistant', content: 'x'.repeat(2 * MB) }
     const reply = {
-      ...{ model: `${NAME}-${index}`, choices: [{ index: 0, message }] },
+      model: `${NAME}-${index}`,
+      choices: [{ index: 0, message }],
       usage: { prompt_tokens: 1 },
     }
     const read = atOnce(readReply(Buffer.from(JSON.stringify(reply))))

@@ -38,7 +38,10 @@ const REQUEST = [
 ]
 const event = (content: string): string =>
   `data: ${JSON.stringify({
-    ...{ id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: 'bench' },
+    id: 'chatcmpl-1',
+    object: 'chat.completion.chunk',
+    created: 1,
+    model: 'bench',
     choices: [{ index: 0, delta: { content }, finish_reason: null }],
   })}\n\n`
 const headers = headerMap({ ':status': '200', 'content-type': 'text/event-stream' })
@@ -61,7 +64,8 @@ class FakeStream {
 
   constructor(open: (call: StreamCall) => StreamListener) {
     const call: StreamCall = {
-      ...{ peer: { type: 'unix' } as never, deadline: Infinity },
+      peer: { type: 'unix' } as never,
+      deadline: Infinity,
       isCancelled: () => false,
       metadata: () => ['k'],
       send: (message) => {

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest'
 import { OwnEnding } from '../../src/ending.js'
-import { withProbes } from '../../src/extproc/probed-processor.js'
+import { withProbes } from '../../src/extproc/process-service.js'
 import type { HeadersPart } from '../../src/extproc/stream/process-message.js'
 import type { Processor } from '../../src/extproc/stream/processor.js'
 import { PROBE_HEADER, PROBED_HEADER } from '../../src/ir/names.js'

@@ -24,7 +24,9 @@ function broken(): never {
 async function serve(entry: ProcEntry, changes: Partial<GuardDeps> = {}, heldBytes = Infinity) {
   const lines: object[] = []
   const decisions = createDecisionLog({
-    ...{ claims: [], now: () => 0, choice: { refusals: true, oneAllowedOf: 0 } },
+    claims: [],
+    now: () => 0,
+    choice: { refusals: true, oneAllowedOf: 0 },
     write: (message, fields) => void lines.push({ message, ...fields }),
   })
   const table = buildProcTable([entry])
@@ -63,13 +65,34 @@ test('a guard that throws: the line has the policy, the rule and the request, an
   expect((await stream.end).code).toBe(status.INTERNAL)
   expect(lines).toEqual([
     {
-      ...{ message: 'stream refusal', decision: 'deny', reason: 'internal-error', status: 503 },
-      ...{ route: 'default/llm', phase: 'request', ...place, rule: 'promptGuard.request[0]' },
-      ...{ problem: 'the request could not be processed', requestId: 'id-1' },
-      ...{ traceId: 'a'.repeat(32), spanId: 'b'.repeat(16) },
-      ...{ method: 'POST', host: 'gw.example', path: '/v1/chat/completions', leftOut: 0 },
+      message: 'stream refusal',
+      decision: 'deny',
+      reason: 'internal-error',
+      status: 503,
+      route: 'default/llm',
+      phase: 'request',
+      ...place,
+      rule: 'promptGuard.request[0]',
+      problem: 'the request could not be processed',
+      requestId: 'id-1',
+      traceId: 'a'.repeat(32),
+      spanId: 'b'.repeat(16),
+      method: 'POST',
+      host: 'gw.example',
+      path: '/v1/chat/completions',
+      leftOut: 0,
     },
   ])
+})
+
+test('a client that leaves is denied nothing: there is no line of a GET that ends', async () => {
+  const { server, lines } = await serve(guardEntry(KEY, { response: [webhook(1)] }))
+  const stream = server.open(KEY)
+  stream.send(request('GET', '/v1/models', { config: { requestBodyMode: 4, responseBodyMode: 4 } }))
+  await stream.next()
+  stream.halfClose()
+  expect((await stream.end).code).toBe(status.UNAVAILABLE)
+  expect(lines).toEqual([])
 })
 
 test('a registration that throws', async () => {
@@ -133,9 +156,15 @@ test('a route that is not known: what Envoy called it', async () => {
   expect((await stream.end).code).toBe(status.UNAVAILABLE)
   expect(lines).toEqual([
     {
-      ...{ message: 'stream refusal', decision: 'deny', reason: 'unknown-route', status: 503 },
-      ...{ route: 'unknown', key: 'default/other/0', leftOut: 0 },
-      ...{ traceId: 'a'.repeat(32), spanId: 'b'.repeat(16) },
+      message: 'stream refusal',
+      decision: 'deny',
+      reason: 'unknown-route',
+      status: 503,
+      route: 'unknown',
+      key: 'default/other/0',
+      leftOut: 0,
+      traceId: 'a'.repeat(32),
+      spanId: 'b'.repeat(16),
     },
   ])
 })

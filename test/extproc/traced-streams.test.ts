@@ -20,7 +20,9 @@ test('a registration at the provider is a span of the trace, which goes on at th
   const table = buildProcTable([proxied()])
   const lines: object[] = []
   const decisions = createDecisionLog({
-    ...{ claims: [], now: () => 0, choice: { refusals: true, oneAllowedOf: 1 } },
+    claims: [],
+    now: () => 0,
+    choice: { refusals: true, oneAllowedOf: 1 },
     write: (_, fields) => void lines.push(fields),
   })
   const server = await startProcServer(
@@ -45,7 +47,8 @@ test('a registration at the provider is a span of the trace, which goes on at th
   expect(others).toEqual([])
   expect(span).toMatchObject({ name: 'POST', kind: 'client', parent: OF_ENVOY })
   expect(span?.attributes).toMatchObject({
-    ...{ 'url.full': 'https://idp.example/register', 'http.response.status_code': 201 },
+    'url.full': 'https://idp.example/register',
+    'http.response.status_code': 201,
   })
   expect(sent[0]?.headers?.['traceparent']).toBe(span?.traceparent)
   expect(sent[0]?.headers?.['tracestate']).toBe('vendor=1')

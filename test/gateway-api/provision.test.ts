@@ -20,12 +20,14 @@ beforeAll(async () => {
     objects: [
       {
         apiVersion: `${API_GROUP}/v1alpha1`,
-        ...{ kind: PARAMETERS.kind, metadata: { name: PARAMETERS.name } },
+        kind: PARAMETERS.kind,
+        metadata: { name: PARAMETERS.name },
         spec: { envoys: { image: 'envoy', serviceType: 'ClusterIP' } },
       },
       {
         apiVersion: 'gateway.networking.k8s.io/v1',
-        ...{ kind: 'GatewayClass', metadata: { name: CLASS } },
+        kind: 'GatewayClass',
+        metadata: { name: CLASS },
         spec: {
           controllerName: `${API_GROUP}/gatehouse`,
           parametersRef: { ...PARAMETERS, namespace: 'default' },
@@ -33,7 +35,8 @@ beforeAll(async () => {
       },
     ],
     replicaOptions: () => ({
-      ...{ grpc, listenAddress: '0.0.0.0' },
+      grpc,
+      listenAddress: '0.0.0.0',
       flags: ['--provision', '--connect', grpc],
     }),
   })

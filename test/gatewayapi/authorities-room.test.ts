@@ -36,7 +36,8 @@ const policy = (
   apiVersion: GATEWAY_API,
   kind: 'BackendTLSPolicy',
   metadata: {
-    ...{ name: `tls-${number}`, namespace },
+    name: `tls-${number}`,
+    namespace,
     creationTimestamp: new Date(1_700_000_000_000 + number * 1000).toISOString(),
   },
   spec: {
@@ -156,8 +157,11 @@ test('what is removed makes room', () => {
 test('the room of many policies is found in slices', () => {
   const { world, changed } = atOnce(
     buildWorld(resourcesOf([LARGE, ...guarded(200)]), {
-      ...{ remote: new Map(), names: new Map(), relayKeys: new Map() },
-      ...{ routesBeyond: new Map(), servicesBeyond: new Map() },
+      remote: new Map(),
+      names: new Map(),
+      relayKeys: new Map(),
+      routesBeyond: new Map(),
+      servicesBeyond: new Map(),
     }),
   )
   const context = { reader: atOnce(createQueryEngine().begin(world, changed)), options: OPTIONS }

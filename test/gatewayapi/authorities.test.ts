@@ -36,7 +36,10 @@ const documents: readonly Document[] = [
     spec: {
       gatewayClassName: 'gatehouse',
       listeners: Array.from({ length: 20 }, (_, at) => ({
-        ...{ name: `l-${at}`, port: 8443, protocol: 'HTTPS', hostname: `h${at}.example` },
+        name: `l-${at}`,
+        port: 8443,
+        protocol: 'HTTPS',
+        hostname: `h${at}.example`,
         tls: { certificateRefs: [{ name: 'pair' }] },
       })),
       tls: { frontend: { default: { validation: { caCertificateRefs: [ref] } } } },
@@ -57,11 +60,13 @@ const documents: readonly Document[] = [
 function withBundleOf(certificates: number): Resources {
   const data = [
     {
-      ...{ kind: 'ConfigMap', metadata: { name: 'bundle' } },
+      kind: 'ConfigMap',
+      metadata: { name: 'bundle' },
       data: { 'ca.crt': pair.cert.repeat(certificates) },
     },
     {
-      ...{ kind: 'Secret', metadata: { name: 'pair' } },
+      kind: 'Secret',
+      metadata: { name: 'pair' },
       stringData: { 'tls.crt': pair.cert, 'tls.key': pair.key },
     },
   ].map((object) => ({ apiVersion: 'v1', ...object }))
@@ -101,7 +106,9 @@ test('a bundle of which Envoy would get too many copies is refused, and says how
   expect(gateway?.conditions).toContainEqual(
     expect.objectContaining({
       section: 'l-0',
-      ...{ type: 'ResolvedRefs', status: 'False', reason: 'InvalidCACertificateRef' },
+      type: 'ResolvedRefs',
+      status: 'False',
+      reason: 'InvalidCACertificateRef',
       message: `tls.frontend: the authorities have ${certificates * pair.cert.length} characters together; at most 262144 are possible`,
     }),
   )
@@ -117,7 +124,9 @@ test('a bundle for backends may have a mebibyte', () => {
   const policy = statuses.find(({ kind }) => kind === 'BackendTLSPolicy')
   expect(policy?.conditions).toContainEqual(
     expect.objectContaining({
-      ...{ type: 'Accepted', status: 'False', reason: 'NoValidCACertificate' },
+      type: 'Accepted',
+      status: 'False',
+      reason: 'NoValidCACertificate',
       message: expect.stringContaining('at most 1048576 are possible') as string,
     }),
   )

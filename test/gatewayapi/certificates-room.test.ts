@@ -23,7 +23,9 @@ const secret = (name: string, copies: number): object => ({
 
 function translate(secrets: readonly object[], names: readonly string[]) {
   const listener = {
-    ...{ name: 'https', port: 8443, protocol: 'HTTPS' },
+    name: 'https',
+    port: 8443,
+    protocol: 'HTTPS',
     tls: { certificateRefs: names.map((name) => ({ name })) },
   }
   const documents = [gateway([listener]), ...secrets]

@@ -115,8 +115,13 @@ test('younger Services of a namespace keep a few when older ones take its room; 
   const other = served({ name: 'other', namespace: 'b', age: 9 }, 32, 1_000)
   const found = endpoints(translated(...all, small, other))
   expect(Object.fromEntries(found)).toEqual({
-    ...{ 'a/s1': 32_000, 'a/s2': 32_000, 'a/s3': 32_000, 'a/s4': 512, 'a/s5': 512 },
-    ...{ 'a/small': 200, 'b/other': 32_000 },
+    'a/s1': 32_000,
+    'a/s2': 32_000,
+    'a/s3': 32_000,
+    'a/s4': 512,
+    'a/s5': 512,
+    'a/small': 200,
+    'b/other': 32_000,
   })
 })
 

@@ -50,7 +50,9 @@ const gateway = (name: string, listeners: readonly object[], more: object = {}):
 })
 
 const listener = (name: string, port: number, hostname?: string): object => ({
-  ...{ name, port, protocol: 'HTTP' },
+  name,
+  port,
+  protocol: 'HTTP',
   ...(hostname === undefined ? {} : { hostname }),
 })
 
@@ -143,7 +145,9 @@ test('ReferenceGrants', () => {
         rules: [
           {
             backendRefs: each(10).map((at) => ({
-              ...{ name: `s-${index}-${at}`, namespace: 'other', port: 80 },
+              name: `s-${index}-${at}`,
+              namespace: 'other',
+              port: 80,
             })),
           },
         ],

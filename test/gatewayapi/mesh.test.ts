@@ -165,7 +165,9 @@ spec:
   test('reach no route of another name, nor one that another virtual host hides', () => {
     const hostnames = ['', 'hostnames: ["*.example"]', 'hostnames: [shop.example]']
     expect(remarks(...hostnames.map((more) => beside('shop', 'default', more)))).toEqual([
-      ...[undefined, undefined, undefined],
+      undefined,
+      undefined,
+      undefined,
     ])
   })
 })

@@ -9,7 +9,11 @@ import { atOnce } from '../../src/turns.js'
 
 const route = (name: string): OrderedRoute => ({
   route: { name } as Route,
-  ...{ rank: 0, created: 0, httpRoute: 'shop/a', rule: 0, match: 0 },
+  rank: 0,
+  created: 0,
+  httpRoute: 'shop/a',
+  rule: 0,
+  match: 0,
 })
 
 /** A route that cannot be placed the first time. */

@@ -1,7 +1,7 @@
 // What a condition says about a provider that MCP clients log in at by themselves.
 
 import { expect, test } from 'vitest'
-import { providerNotes } from '../../src/gatewayapi/policies/provider-notes.js'
+import { providerNotes } from '../../src/gatewayapi/policies/mcp.js'
 import type { JsonObject } from '../../src/ir/json.js'
 
 const S256 = { code_challenge_methods_supported: ['plain', 'S256'] }

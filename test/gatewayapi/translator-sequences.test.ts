@@ -59,7 +59,9 @@ describe('ListenerSets and Envoys to create, after changes', () => {
   const ofSets = [...new Set(documents)]
   const ownService = { namespace: 'gatehouse', name: 'gatehouse' }
   const options = {
-    ...{ ...OPTIONS, isCluster: true, provisions: true },
+    ...OPTIONS,
+    isCluster: true,
+    provisions: true,
     tenancy: { ownAddresses: [], ownService, allowed: [] },
   }
 

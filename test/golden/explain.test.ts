@@ -26,8 +26,10 @@ interface Setting {
   readonly headers?: readonly string[]
   /** Claims of the token beside exp; absent: no token is sent. */
   readonly claims?: Readonly<Record<string, unknown>>
-  /** Header of the token, beside alg. */
-  readonly tokenHeader?: Readonly<Record<string, string>>
+  /** Header of the token, beside alg; null: without that member. */
+  readonly tokenHeader?: Readonly<Record<string, string | null>>
+  /** Whether the key set has a second key, in front of that of the token; default no. */
+  readonly hasOtherKey?: boolean
   readonly body?: string
   readonly requirePolicy?: boolean
   /** Whether key sets were fetched; default yes. */
@@ -37,8 +39,10 @@ interface Setting {
 }
 
 let key: SigningKey
+let other: SigningKey
 beforeAll(async () => {
   key = await newKey('k1')
+  other = await newKey('other')
 })
 
 async function explained({ input }: GoldenCase) {
@@ -50,7 +54,9 @@ async function explained({ input }: GoldenCase) {
   const { resources } = collectResources(decoded.resources)
   const translator = createTranslator({ ...OPTIONS, requirePolicy: setting.requirePolicy ?? false })
   const { wanted } = translator.translate(resources, new Map())
-  const document = JSON.parse(JSON.stringify(keySet(key))) as Record<string, never>
+  const document = JSON.parse(
+    JSON.stringify(setting.hasOtherKey === true ? keySet(other, key) : keySet(key)),
+  ) as Record<string, never>
   const remote: RemoteState =
     setting.hasKeys === false ? new Map() : new Map(wanted.map(({ id }) => [id, { document }]))
   const { ir, statuses } = translator.translate(resources, remote)
@@ -62,7 +68,7 @@ async function explained({ input }: GoldenCase) {
   })
   if (!request.ok) throw new Error(request.error)
   const model = {
-    ...{ ir, statuses, resources, trustedHops: 0, maxBodyBytes: 1 << 20, isMesh: false },
+    ir, statuses, resources, trustedHops: 0, maxBodyBytes: 1 << 20, isMesh: false,
     isOffline: setting.isRunning !== true,
     now: () => NOW * 1000,
     refetchKeySet: () => Promise.resolve({ isAnswered: true, isOlder: false }),
@@ -71,8 +77,14 @@ async function explained({ input }: GoldenCase) {
   return explain(model, request.value)
 }
 
-const tokenOf = async ({ claims, tokenHeader }: Setting): Promise<string | undefined> =>
-  claims && signToken({ key, claims: { exp: NOW + 600, ...claims }, header: tokenHeader ?? {} })
+function tokenOf({ claims, tokenHeader = {} }: Setting): Promise<string> | undefined {
+  if (claims === undefined) return undefined
+  const header = Object.entries(tokenHeader).map(([name, value]) => [name, value ?? undefined])
+  return signToken({
+    key, claims: { exp: NOW + 600, ...claims },
+    header: Object.fromEntries(header) as Record<string, string>,
+  })
+}
 
 for (const golden of goldenCases(join(import.meta.dirname, 'explain')))
   test(golden.name, async () => {

@@ -58,7 +58,7 @@ const injected = (input: string): string =>
     .join('---\n')
 
 const options = {
-  ...{ listenAddress: '0.0.0.0', trustedHops: 0, accessLog: false },
+  listenAddress: '0.0.0.0', trustedHops: 0, accessLog: false,
   systemCaFile: '/etc/ssl/certs/ca-certificates.crt',
 }
 

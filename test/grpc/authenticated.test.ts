@@ -56,7 +56,9 @@ async function serve(service: GrpcService, authenticator: Authenticator, againMs
   )
   const open = (method: string, timeout?: string) =>
     session.request({
-      ...{ ':method': 'POST', ':path': `/a.Service/${method}`, te: 'trailers' },
+      ':method': 'POST',
+      ':path': `/a.Service/${method}`,
+      te: 'trailers',
       'content-type': 'application/grpc',
       ...(timeout && { 'grpc-timeout': timeout }),
     })
@@ -102,7 +104,9 @@ test.each(['Unary', 'Stream'])('a %s call that is refused reaches no service', a
   call.end(message('hello'))
   reject(new GrpcError(Status.UNAUTHENTICATED, 'who are you'))
   expect(await outcomeOf(call)).toMatchObject({
-    ...{ status: Status.UNAUTHENTICATED, message: 'who are you', content: '' },
+    status: Status.UNAUTHENTICATED,
+    message: 'who are you',
+    content: '',
   })
   expect(events).toEqual([])
 })
@@ -117,7 +121,8 @@ test.each(['Unary', 'Stream'])(
     reject(new GrpcError(Status.UNAUTHENTICATED, 'who are you'))
     const refused = { status: Status.UNAUTHENTICATED, message: 'who are you' }
     expect(await Promise.all([outcomeOf(silent), outcomeOf(half)])).toMatchObject([
-      ...[refused, refused],
+      refused,
+      refused,
     ])
   },
 )
@@ -135,7 +140,8 @@ test.each(['Unary', 'Stream'])(
     const [failed, next] = [open(method), open(method)]
     for (const call of [failed, next]) call.end(message('hello'))
     expect(await Promise.all([outcomeOf(failed), outcomeOf(next)])).toMatchObject([
-      ...[{ status: Status.UNKNOWN, message: 'the call failed' }, { content: 'hello' }],
+      { status: Status.UNKNOWN, message: 'the call failed' },
+      { content: 'hello' },
     ])
   },
 )
@@ -253,7 +259,8 @@ test('a lasting stream ends once its client is known no longer, and its service 
   expect(events).toEqual(['open', 'a'])
   errors.push(new GrpcError(Status.UNAUTHENTICATED, 'the token has expired'))
   expect(await outcomeOf(call)).toMatchObject({
-    ...{ status: Status.UNAUTHENTICATED, message: 'the token has expired' },
+    status: Status.UNAUTHENTICATED,
+    message: 'the token has expired',
   })
   expect(events).toEqual(['open', 'a', 'cancel'])
 })

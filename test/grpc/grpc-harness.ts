@@ -18,10 +18,10 @@ import type {
   HealthCheckResponse,
 } from '../../src/grpc/generated/grpc/health/v1/health_pb.js'
 import { HealthCheckRequestSchema } from '../../src/grpc/generated/grpc/health/v1/health_pb.js'
+import { unaryMethod } from '../../src/grpc/health.js'
 import type { GrpcServer } from '../../src/grpc/server.js'
 import { startGrpcServer } from '../../src/grpc/server.js'
 import type { GrpcService } from '../../src/grpc/service.js'
-import { unaryMethod } from '../../src/grpc/typed-methods.js'
 import { ANY_PORT } from '../support/any-port.js'
 import { authorizationService, healthService, plainClient } from '../support/grpc-client.js'
 import { recordingLogger } from './recording-logger.js'

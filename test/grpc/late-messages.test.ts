@@ -85,7 +85,9 @@ const stream = (onMessage: (call: StreamCall) => void = nothing): GrpcMethod => 
   type: 'stream',
   open: (call) => ({
     onMessage: () => onMessage(call),
-    ...{ onEnd: nothing, onCancel: nothing, onDrain: nothing },
+    onEnd: nothing,
+    onCancel: nothing,
+    onDrain: nothing,
   }),
 })
 
@@ -178,7 +180,9 @@ describe('through a connection', () => {
       return outcomeOf(call)
     })
     expect((await Promise.all(outcomes)).map(({ status }) => status)).toEqual([
-      ...[Status.DEADLINE_EXCEEDED, Status.DEADLINE_EXCEEDED, Status.UNIMPLEMENTED],
+      Status.DEADLINE_EXCEEDED,
+      Status.DEADLINE_EXCEEDED,
+      Status.UNIMPLEMENTED,
     ])
     expect(messages.held()).toBe(0)
     expect((await ask('/a.Service/Echo', message('small'))).content).toBe('small')

@@ -33,7 +33,8 @@ describe('a unary call', () => {
   ])('is refused when %s', async (_what, content, headers) => {
     await serve({ Ask: method })
     expect(await ask('/a.Service/Ask', content, headers)).toMatchObject({
-      ...{ status: 0, content: 'no' },
+      status: 0,
+      content: 'no',
     })
   })
 
@@ -49,7 +50,9 @@ describe('a stream', () => {
     onMessage: () => {
       throw new Error('a bug')
     },
-    ...{ onEnd: nothing, onCancel: nothing, onDrain: nothing },
+    onEnd: nothing,
+    onCancel: nothing,
+    onDrain: nothing,
     refusal: () => NO,
   }
   const refusing: GrpcMethod = { type: 'stream', open: () => listener }

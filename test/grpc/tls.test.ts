@@ -15,11 +15,11 @@ import {
   CheckRequestSchema,
   CheckResponseSchema,
 } from '../../src/grpc/generated/envoy/service/auth/v3/external_auth_pb.js'
+import { unaryMethod } from '../../src/grpc/health.js'
 import { isPrivatePeer } from '../../src/grpc/peer.js'
 import type { GrpcServer } from '../../src/grpc/server.js'
 import { startGrpcServer } from '../../src/grpc/server.js'
 import { Status } from '../../src/grpc/status.js'
-import { unaryMethod } from '../../src/grpc/typed-methods.js'
 import { eventually } from '../../testing/eventually.js'
 import { ANY_PORT } from '../support/any-port.js'
 import type { KeyPair } from '../support/certificates.js'
@@ -94,7 +94,11 @@ async function check(
 }
 
 const tlsOptions = (port: number, own: KeyPair | undefined) => ({
-  ...{ host: '127.0.0.1', port, ca: localhost.cert, ALPNProtocols: ['h2'], ...own },
+  host: '127.0.0.1',
+  port,
+  ca: localhost.cert,
+  ALPNProtocols: ['h2'],
+  ...own,
 })
 
 /** Resolves to the TLS session of a connection that is then closed. */
@@ -111,7 +115,9 @@ async function checkResuming(port: number, own: KeyPair | undefined, resumed: Bu
   const socket = connect({ ...tlsOptions(port, own), session: resumed })
   const session = connectHttp2('https://localhost', { createConnection: () => socket })
   const call = session.request({
-    ...{ ':method': 'POST', ':path': `/${AUTHORIZATION}/Check`, te: 'trailers' },
+    ':method': 'POST',
+    ':path': `/${AUTHORIZATION}/Check`,
+    te: 'trailers',
     'content-type': 'application/grpc',
   })
   call.end(message(''))

@@ -84,7 +84,8 @@ test('a hundred clients that send at once are handled in several turns, and all 
     data(1, message.subarray(from, from + 15_000), false),
   )
   const request = Buffer.concat([
-    ...[headers(1, { fields: CALL_FIELDS }), ...frames],
+    headers(1, { fields: CALL_FIELDS }),
+    ...frames,
     data(1, message.subarray(60_000), true),
   ])
   for (const socket of sockets) socket.write(request)

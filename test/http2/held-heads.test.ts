@@ -68,7 +68,10 @@ describe('an unfinished header block', () => {
     const peers = Array.from({ length: 4 }, () => peerWith(budget))
     for (const peer of peers) peer.write(begin, more, more)
     expect(await Promise.all(peers.map((peer) => peer.goAwayCode()))).toEqual([
-      ...[undefined, undefined, ErrorCode.ENHANCE_YOUR_CALM, ErrorCode.ENHANCE_YOUR_CALM],
+      undefined,
+      undefined,
+      ErrorCode.ENHANCE_YOUR_CALM,
+      ErrorCode.ENHANCE_YOUR_CALM,
     ])
     for (const peer of peers) peer.connection.onClose()
     expect(budget.held()).toBe(0)

@@ -1,10 +1,9 @@
 // The client's end of a connection without a socket: sends frames as the test writes them, and records the frames that
 // it receives.
 
-import { Connection, type ConnectionOptions } from '../../src/http2/connection.js'
+import { Connection, type ConnectionOptions, encodeSettings } from '../../src/http2/connection.js'
 import { encodeHeaderBlock } from '../../src/http2/hpack-encoder.js'
 import { FrameFlag, FrameType, PREFACE } from '../../src/http2/protocol.js'
-import { encodeSettings } from '../../src/http2/settings.js'
 import type { HeaderField } from '../../src/http2/static-table.js'
 import type { Stream, StreamHandler } from '../../src/http2/stream.js'
 
@@ -133,7 +132,8 @@ export class RawPeer {
         close: () => (this.ending = 'closed'),
         destroy: () => (this.ending = 'destroyed'),
       },
-      ...{ open, heads },
+      open,
+      heads,
       now: () => this.clock,
       onFault: (error) => this.faults.push(error),
     })

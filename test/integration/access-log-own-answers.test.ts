@@ -21,7 +21,10 @@ let stack: Stack
 let securePort: number
 
 const https = (hostname: string): object => ({
-  ...{ name: hostname.replace('.', '-'), hostname, port: securePort, protocol: 'HTTPS' },
+  name: hostname.replace('.', '-'),
+  hostname,
+  port: securePort,
+  protocol: 'HTTPS',
   tls: { certificateRefs: [{ name: 'pair' }] },
 })
 
@@ -33,7 +36,9 @@ beforeAll(async () => {
     own: true,
     resources: (port) => [
       {
-        ...{ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'pair' } },
+        apiVersion: 'v1',
+        kind: 'Secret',
+        metadata: { name: 'pair' },
         stringData: { 'tls.crt': pair.cert, 'tls.key': pair.key },
       },
       gateway([{ name: 'http', port, protocol: 'HTTP' }, ...HOSTS.map(https)]),
@@ -84,7 +89,7 @@ test('tells apart what Envoy answers by itself', async () => {
     await get('/nowhere'),
     await get('/tools', { headers: { connection: 'Upgrade', upgrade: 'websocket' } }),
     await get('/ruled', { headers: { host: 'one.example,two.example' } }),
-  ]).toEqual([429, 421, 431, 503, 404, 500, 403, 400])
+  ]).toEqual([429, 421, 431, 503, 404, 500, 426, 400])
   // Gatehouse does not answer.
   stack.child.kill('SIGSTOP')
   const frozen = [get('/ruled'), get('/guarded', { method: 'POST', body: chat('hi') })]
@@ -97,7 +102,10 @@ test('tells apart what Envoy answers by itself', async () => {
       .filter((line) => line.includes('request_id'))
       .map((line) => JSON.parse(line) as Record<string, unknown>)
     const shown = lines.map(({ status, flags, details, reason }) => ({
-      ...{ status, flags, details, reason },
+      status,
+      flags,
+      details,
+      reason,
     }))
     expect(shown).toEqual(
       expect.arrayContaining([
@@ -111,15 +119,19 @@ test('tells apart what Envoy answers by itself', async () => {
           details: expect.stringMatching(/^upstream_reset/) as string,
           reason: null,
         },
-        { status: 403, flags: '-', details: 'upgrade_failed', reason: null },
+        { status: 426, flags: '-', details: 'upgrade_failed', reason: null },
         {
-          ...{ status: 400, flags: '-', reason: null },
+          status: 400,
+          flags: '-',
+          reason: null,
           details: 'rbac_access_denied_matched_policy[several-hosts]',
         },
         { status: 404, flags: 'NR', details: 'route_not_found', reason: null },
         { status: 503, flags: 'UAEX', details: 'ext_authz_error', reason: null },
         {
-          ...{ status: 503, flags: '-', reason: null },
+          status: 503,
+          flags: '-',
+          reason: null,
           details: expect.stringMatching(/^ext_proc_error/) as string,
         },
         { status: 500, flags: 'UH', details: 'no_healthy_upstream', reason: null },

@@ -79,7 +79,8 @@ async function list(): Promise<Answer> {
     method: 'POST',
     headers: {
       ...bearer(await sign(key, { aud: 'api' })),
-      ...{ 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
     },
     body: LIST,
   })

@@ -1,10 +1,11 @@
 // Clients without a token that begin bodies and never end them: where none is required they share a part of what bodies
 // may hold, so that others are served, and where one is they are refused before a body, also if rules on it are in audit.
 
-import { type ClientHttp2Session, connect } from 'node:http2'
+import type { ClientHttp2Session } from 'node:http2'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../../testing/eventually.js'
 import { type Backend, startBackend } from '../support/backend.js'
+import { beginBodies } from '../support/begun-bodies.js'
 import { bearer, send } from '../support/http.js'
 import { jwt, protectedRoute, sign } from '../support/protected-stack.js'
 import { allow, gateway, inAudit, proxyBackend, proxyPolicy } from '../support/resources.js'
@@ -43,20 +44,9 @@ afterAll(async () => {
   await backend.close()
 })
 
-/** Begins as many bodies as a connection may have streams. answered: called with each status. */
-function begin(path: string, answered: (status: number) => void): ClientHttp2Session {
-  const session = connect(stack.origin)
-  for (let index = 0; index < CLIENTS; index += 1) {
-    const stream = session.request({
-      ...{ ':method': 'POST', ':path': path, 'content-type': 'application/json' },
-      'content-length': String(LARGEST),
-    })
-    stream.on('error', () => undefined)
-    stream.on('response', (fields) => answered(Number(fields[':status'])))
-    stream.write(Buffer.alloc(LARGEST * 0.9, ' '))
-  }
-  return session
-}
+/** As many bodies as a connection may have streams. */
+const begin = (path: string, answered: (status: number) => void): ClientHttp2Session =>
+  beginBodies(stack.origin, { path, count: CLIENTS, bytes: LARGEST }, answered)
 
 async function post(path: string, headers: Record<string, string> = {}): Promise<number> {
   const all = { 'content-type': 'application/json', ...headers }

@@ -106,8 +106,14 @@ test('with Audit alone a bad token passes with its request unchanged, and is log
     headers: { host: 'open.example', ...bearer(stranger) },
   })
   expect(await lineOf(plain)).toMatchObject({
-    ...{ mode: 'audit', decision: 'deny', reason: 'unknown-key', status: 401 },
-    ...{ route: 'default/open', policy: 'default/open', verified: false, path: '/open' },
+    mode: 'audit',
+    decision: 'deny',
+    reason: 'unknown-key',
+    status: 401,
+    route: 'default/open',
+    policy: 'default/open',
+    verified: false,
+    path: '/open',
   })
   expect(stack.log()).not.toContain(stranger)
   expect(await counts('open')).toEqual({ 'deny path-trick': 1, 'deny unknown-key': 1 })
@@ -131,7 +137,11 @@ test('beside a policy in force, that one decides, and only what it allows is aud
   expect(answer.status).toBe(200)
   expect(backend.requests.at(-1)?.headers).not.toHaveProperty('authorization')
   expect(await lineOf(answer)).toMatchObject({
-    ...{ mode: 'audit', reason: 'no-rule-allows', status: 403, sub: 'alice', verified: true },
+    mode: 'audit',
+    reason: 'no-rule-allows',
+    status: 403,
+    sub: 'alice',
+    verified: true,
     policy: 'default/rules',
   })
   expect(await counts('both')).toEqual({ 'deny no-rule-allows': 1 })
@@ -140,7 +150,9 @@ test('beside a policy in force, that one decides, and only what it allows is aud
 test('rules over MCP messages: denied calls, bodies that are none and large ones reach the server whole', async () => {
   const call = (name: string): string =>
     JSON.stringify({
-      ...{ jsonrpc: '2.0', id: 1, method: 'tools/call' },
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
       params: { name, arguments: {} },
     })
   const large = call('x'.repeat(2 * 1024 * 1024))

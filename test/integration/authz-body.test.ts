@@ -157,5 +157,5 @@ test.each(['/small', '/none'])(
 test('an upgrade would skip the body: none is served on such a route', async () => {
   const upgraded = { connection: 'upgrade', upgrade: 'websocket' }
   const { status } = await post('/small', 'a body', upgraded)
-  expect([status, seen(), backend.requests.length]).toEqual([403, [], 0])
+  expect([status, seen(), backend.requests.length]).toEqual([426, [], 0])
 })

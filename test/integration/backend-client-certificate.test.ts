@@ -65,7 +65,10 @@ beforeAll(async () => {
       presenting(gateway([ports.stranger], 'stranger'), 'stranger'),
       presenting(gateway([ports.broken], 'broken'), 'missing'),
       gateway([ports.plain], 'plain'),
-      ...[secret('known', known), secret('stranger', stranger), authority, tlsPolicy],
+      secret('known', known),
+      secret('stranger', stranger),
+      authority,
+      tlsPolicy,
       proxyBackend('backend', backend),
       httpRoute('all', {
         parentRefs: NAMES.map((name) => ({ name })),

@@ -56,7 +56,8 @@ const at = (resource: string): object => ({ resourceMetadata: { resource } })
 function policy(targets: readonly string[], traffic: object): object {
   const { spec, ...rest } = proxyPolicy('mcp', '', traffic)
   const targetRefs = targets.map((name) => ({
-    ...{ group: 'gateway.networking.k8s.io', kind: 'HTTPRoute' },
+    group: 'gateway.networking.k8s.io',
+    kind: 'HTTPRoute',
     name,
   }))
   return { ...rest, spec: { ...spec, targetRefs } }
@@ -76,8 +77,10 @@ function check(
       jwtAuthentication: {
         providers: [provider],
         mcp: {
-          ...{ clientId: 'mcp', metadataIssuer: 'Gateway', corsHeaders: 'AsWritten' },
-          ...{ allowedOrigins: ['https://app.example'] },
+          clientId: 'mcp',
+          metadataIssuer: 'Gateway',
+          corsHeaders: 'AsWritten',
+          allowedOrigins: ['https://app.example'],
           ...mcp,
         },
       },
@@ -222,7 +225,7 @@ const MAY_BE_MEANT: readonly (readonly [string, Case, string])[] = [
   [
     'a route that no Gateway is asked to serve',
     { more: [httpRoute('lost', { parentRefs: [], rules: [rule('/lost', 'server')] })] },
-    'HTTPRoute default/lost has no parentRefs: no Gateway serves it',
+    'HTTPRoute default/lost: it has no parentRefs: no Gateway serves it',
   ],
 ]
 

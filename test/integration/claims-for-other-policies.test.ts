@@ -91,8 +91,12 @@ async function translated(resources: string, grpc: string): Promise<string> {
     MAIN,
     'translate',
     resources,
-    ...['--listen-address', '127.0.0.1', '--grpc', grpc],
-    ...['--envoy-admin', `127.0.0.1:${String(await freePort())}`],
+    '--listen-address',
+    '127.0.0.1',
+    '--grpc',
+    grpc,
+    '--envoy-admin',
+    `127.0.0.1:${String(await freePort())}`,
   ])
   const config = parse(stdout) as {
     static_resources: {

@@ -24,7 +24,9 @@ const secret = {
   stringData: { 'tls.crt': server.cert, 'tls.key': server.key },
 }
 const https = (name: string, port: number): object => ({
-  ...{ name, port, protocol: 'HTTPS' },
+  name,
+  port,
+  protocol: 'HTTPS',
   tls: { certificateRefs: [{ name: 'server' }] },
 })
 const validation = (mode: string, ...names: readonly string[]): object => ({
@@ -55,7 +57,9 @@ beforeAll(async () => {
     }
     return [
       { ...own, spec: { ...spec, tls: { frontend } } },
-      ...[secret, configMap('clients', client.cert), configMap('empty', 'no certificate')],
+      secret,
+      configMap('clients', client.cert),
+      configMap('empty', 'no certificate'),
       route('api', 'api.example', rule('/', 'a')),
     ]
   })

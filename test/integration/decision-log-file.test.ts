@@ -60,7 +60,11 @@ test.each([1, 2])(
     await withStack(flags, async (own) => {
       expect((await send(own.origin, '/one')).status).toBe(401)
       expect(await lineIn(file, '"/one"')).toMatchObject({
-        ...{ level: 'info', msg: 'decision', decision: 'deny', reason: 'no-token', path: '/one' },
+        level: 'info',
+        msg: 'decision',
+        decision: 'deny',
+        reason: 'no-token',
+        path: '/one',
         ...(workers > 1 && { worker: expect.any(Number) as number }),
         time: expect.stringMatching(/^\d{4}-\d\d-\d\dT/) as string,
       })

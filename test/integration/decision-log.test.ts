@@ -43,6 +43,9 @@ const resources = (): readonly object[] => [
     jwtAuthentication: { ...jwtAuthentication, mcp: { clientId: 'app' } },
   }),
   ...guardedRoute('/guarded', { request: [hook('guard')] }),
+  ...protectedRoute('tools', {
+    authorization: { action: 'Deny', policy: { matchExpressions: ['mcp.tool.name != "ls"'] } },
+  }),
   ...protectedRoute('closed', { authorization: allow('no expression') }),
 ]
 
@@ -101,39 +104,66 @@ test.each([1, 2])('%i processes: each refusal has a line with its request id', a
   expect(untold.status).toBe(401)
   const line = await lineOf(stack, untold)
   expect(line).toMatchObject({
-    ...{ level: 'info', msg: 'decision', decision: 'deny', reason: 'no-token', status: 401 },
-    ...{ route: 'default/api', policy: 'default/api-0', traceId: TRACE },
-    ...{ method: 'GET', path: '/api/x', host: new URL(stack.origin).host },
+    level: 'info',
+    msg: 'decision',
+    decision: 'deny',
+    reason: 'no-token',
+    status: 401,
+    route: 'default/api',
+    policy: 'default/api-0',
+    traceId: TRACE,
+    method: 'GET',
+    path: '/api/x',
+    host: new URL(stack.origin).host,
   })
   expect(line['source']).toMatch(/resources\.yaml:\d+$/)
 
   expect(await lineOf(stack, await call(stack, '/api', { aud: 'web' }))).toMatchObject({
-    ...{ reason: 'wrong-audience', expected: { aud: ['api'] }, got: { aud: 'web' } },
-    ...{ iss: ISSUER, verified: false },
+    reason: 'wrong-audience',
+    expected: { aud: ['api'] },
+    got: { aud: 'web' },
+    iss: ISSUER,
+    verified: false,
   })
 
   const denied = await call(stack, '/denied', { aud: 'api', role: 'guest', sub: 'grace' })
   expect(denied.status).toBe(403)
   expect(await lineOf(stack, denied)).toMatchObject({
-    ...{ reason: 'denied-by-rule', policy: 'default/denied-0', rule: 'matchExpressions[1]' },
-    ...{ sub: 'grace', verified: true, claims: { role: 'guest' } },
+    reason: 'denied-by-rule',
+    policy: 'default/denied-0',
+    rule: 'matchExpressions[1]',
+    sub: 'grace',
+    verified: true,
+    claims: { role: 'guest' },
     ruleSource: placeOf(stack, /^ +- jwt.role == "guest"$/),
   })
 
   const rejected = await stack.post('/guarded', chat('block this'))
   expect(rejected.status).toBe(403)
   expect(await lineOf(stack, rejected)).toMatchObject({
-    ...{ msg: 'guardrail verdict', decision: 'deny', outcome: 'reject', phase: 'request' },
-    ...{ route: 'default/guarded', policy: 'default/guarded', rule: 'promptGuard.request[0]' },
+    msg: 'guardrail verdict',
+    decision: 'deny',
+    outcome: 'reject',
+    phase: 'request',
+    route: 'default/guarded',
+    policy: 'default/guarded',
+    rule: 'promptGuard.request[0]',
     ruleSource: placeOf(stack, /^ +- webhook:$/),
-    ...{ method: 'POST', path: '/guarded/v1/chat/completions' },
+    method: 'POST',
+    path: '/guarded/v1/chat/completions',
   })
   const unread = await stack.post('/guarded', '{"messages":')
   expect(unread.status).toBe(400)
   expect(await lineOf(stack, unread)).toMatchObject({
-    ...{ msg: 'guardrail refusal', decision: 'deny', reason: 'guardrail_unreadable', status: 400 },
-    ...{ route: 'default/guarded', policy: 'default/guarded', phase: 'request' },
-    ...{ method: 'POST', path: '/guarded/v1/chat/completions' },
+    msg: 'guardrail refusal',
+    decision: 'deny',
+    reason: 'guardrail_unreadable',
+    status: 400,
+    route: 'default/guarded',
+    policy: 'default/guarded',
+    phase: 'request',
+    method: 'POST',
+    path: '/guarded/v1/chat/completions',
   })
   const masked = await stack.post('/guarded', chat('a secret'))
   expect(masked.status).toBe(200)
@@ -146,11 +176,35 @@ test('a route that an invalid policy closes: each request has a line', async () 
   expect(closed.status).toBe(500)
   const line = await lineOf(stack, closed)
   expect(line).toMatchObject({
-    ...{ msg: 'decision', decision: 'deny', reason: 'broken-policy', status: 500 },
-    ...{ route: 'default/closed', policy: 'default/closed-0', traceId: TRACE },
-    ...{ method: 'GET', path: '/closed/x', host: new URL(stack.origin).host },
+    msg: 'decision',
+    decision: 'deny',
+    reason: 'broken-policy',
+    status: 500,
+    route: 'default/closed',
+    policy: 'default/closed-0',
+    traceId: TRACE,
+    method: 'GET',
+    path: '/closed/x',
+    host: new URL(stack.origin).host,
   })
   expect(line['source']).toMatch(/resources\.yaml:\d+$/)
+})
+
+test('a call of MCP that is denied: its line has the method and the tool, escaped', async () => {
+  const stack = stacks.get(1) as GuardedStack
+  const name = 'rm\u001b[2J'
+  const denied = await send(stack.origin, '/tools', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name } }),
+  })
+  expect(denied.status).toBe(403)
+  expect(await lineOf(stack, denied)).toMatchObject({
+    reason: 'denied-by-rule',
+    mcpMethod: 'tools/call',
+    tool: 'rm\\u001b[2J',
+    method: 'POST',
+  })
 })
 
 test('a refusal of an OAuth document has a line', async () => {
@@ -160,8 +214,13 @@ test('a refusal of an OAuth document has a line', async () => {
   })
   expect(refused.status).toBe(405)
   expect(await lineOf(stack, refused)).toMatchObject({
-    ...{ msg: 'login answer', decision: 'deny', reason: 'metadata_method', status: 405 },
-    ...{ route: 'default/mcp', policy: 'default/mcp', endpoint: 'resource-metadata' },
+    msg: 'login answer',
+    decision: 'deny',
+    reason: 'metadata_method',
+    status: 405,
+    route: 'default/mcp',
+    policy: 'default/mcp',
+    endpoint: 'resource-metadata',
   })
 })
 
@@ -193,7 +252,10 @@ test('the access log has the reason of a refusal, and the same id', async () => 
     }, 30_000)
   const refused = await send(stack.origin, '/api?secret=1')
   expect(await accessLine(refused)).toMatchObject({
-    ...{ status: 401, reason: 'no-token', details: 'ext_authz_denied', path: '/api' },
+    status: 401,
+    reason: 'no-token',
+    details: 'ext_authz_denied',
+    path: '/api',
   })
   const passed = await send(stack.origin, '/api', {
     headers: bearer(await sign(key, { aud: 'api', role: 'admin' })),

@@ -48,7 +48,8 @@ test('an Envoy sends its token, and the renewed one', async () => {
     envoyPath: envoyPath(),
     bootstrap: bootstrapJson(
       buildBootstrap({
-        ...{ nodeCluster: 'shop/gw', nodeId: 'envoy' },
+        nodeCluster: 'shop/gw',
+        nodeId: 'envoy',
         envoyAdmin: { type: 'unix', path: join(folder, 'admin.sock') },
         connection: {
           address: { type: 'tcp', host: '127.0.0.1', port },

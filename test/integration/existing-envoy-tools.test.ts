@@ -86,7 +86,9 @@ async function call(origin: string, name: string): Promise<number> {
   const headers = { 'content-type': 'application/json' }
   const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name } }
   const answer = await send(origin, '/mcp', {
-    ...{ method: 'POST', headers, body: JSON.stringify(body) },
+    method: 'POST',
+    headers,
+    body: JSON.stringify(body),
   })
   return answer.status
 }

@@ -109,7 +109,10 @@ async function explained({ method, host, path, type, body }: Asked, from: readon
   if (body !== undefined) await writeFile(file, body)
   return explain([
     ...from,
-    ...['--listener-port', String(stack.port), '--request', `${method} ${url}`],
+    '--listener-port',
+    String(stack.port),
+    '--request',
+    `${method} ${url}`,
     ...(type === undefined ? [] : ['--header', `Content-Type: ${type}`]),
     ...(body === undefined ? [] : ['--body', file]),
   ])

@@ -26,7 +26,8 @@ async function filled() {
   const token = await signToken({ key, claims: { iss: ISSUER, aud: 'api' } })
   const folder = await temporaryFolder()
   const provider = {
-    ...{ issuer: ISSUER, audiences: ['api'] },
+    issuer: ISSUER,
+    audiences: ['api'],
     jwks: remoteJwks('idp', 9000, '/keys'),
   }
   const resources = toYaml(
@@ -53,7 +54,8 @@ function explain(folder: string, { input, redirection = '' }: Input) {
   const request = '--request "GET http://h.example/"'
   const command = `exec "${process.execPath}" "${main}" explain ${flags} ${request} ${redirection}`
   const { status, stdout, stderr } = spawnSync('sh', ['-c', command], {
-    ...{ cwd: folder, encoding: 'utf8' },
+    cwd: folder,
+    encoding: 'utf8',
     ...(input !== undefined && { input }),
   })
   return { status, stdout, stderr }
@@ -94,7 +96,8 @@ describe('a token on standard input', () => {
     ]
     for (const given of inputs)
       expect(explain(folder, given)).toEqual({
-        ...{ status: 2, stdout: '' },
+        status: 2,
+        stdout: '',
         stderr: 'gatehouse: --token: expected a token alone, without white space\n',
       })
   })

@@ -4,6 +4,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Explanation } from '../../src/explain/explanation.js'
 import { eventually } from '../../testing/eventually.js'
@@ -86,7 +87,8 @@ test.concurrent('paths', async () => {
 
 test.concurrent('methods, headers and parameters', async () => {
   const get = (path: string, ...headers: readonly string[]): Asked => ({
-    ...{ host: 'match.example', path },
+    host: 'match.example',
+    path,
     headers,
   })
   await expectAgreement([
@@ -114,7 +116,9 @@ test.concurrent('methods, headers and parameters', async () => {
 
 test.concurrent('upgrades to another protocol, and answers to HEAD', async () => {
   const to = (host: string, path: string, protocol: string, connection = 'Upgrade'): Asked => ({
-    ...{ name: `${protocol} by ${connection}`, host, path },
+    name: `${protocol} by ${connection}`,
+    host,
+    path,
     headers: [`Connection: ${connection}`, `Upgrade: ${protocol}`],
   })
   const explanations = await expectAgreement([
@@ -160,7 +164,9 @@ test.concurrent('policies', async () => {
   ]
   const explanations = await expectAgreement(
     cases.map(([reason, asked], index) => ({
-      ...{ name: `${String(index)} ${reason}`, host: 'mcp.example', path: '/mcp' },
+      name: `${String(index)} ${reason}`,
+      host: 'mcp.example',
+      path: '/mcp',
       ...asked,
     })),
   )
@@ -171,9 +177,16 @@ test.concurrent('policies', async () => {
 
 test.concurrent('rules on tools, with a body', async () => {
   const call = (name: string): Asked => ({
-    ...{ host: 'tools.example', path: '/', method: 'POST' },
+    host: 'tools.example',
+    path: '/',
+    method: 'POST',
     headers: ['Content-Type: application/json'],
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name } }),
+  })
+  const zipped = ({ headers = [], body = '', ...asked }: Asked): Asked => ({
+    ...asked,
+    headers: [...headers, 'Content-Encoding: gzip'],
+    body: gzipSync(body),
   })
   const large = JSON.stringify('x'.repeat(1 << 20))
   const own = { ...call('list'), host: 'own-tools.example' }
@@ -190,11 +203,27 @@ test.concurrent('rules on tools, with a body', async () => {
     { ...own, host: 'beside-tools.example', body: large, token },
     { ...own, host: 'beside-tools.example', body: large },
     { ...own, host: 'trial-tools.example', body: large },
+    ...['list', 'drop', 'x'.repeat(1 << 21)].map((name) => zipped(call(name))),
+    { ...zipped(call('list')), body: Buffer.from('damaged') },
+    { ...zipped(own), token },
   ])
   expect(explanations.map(({ answer }) => answer.reason ?? answer.status)).toEqual([
-    ...['allowed', 'denied-by-rule', 'not-a-message', 'body-too-large'],
-    ...['allowed', 'no-token', 'no-token', 'body-too-large'],
-    ...['allowed', 'no-token', 'allowed'],
+    'allowed',
+    'denied-by-rule',
+    'not-a-message',
+    'body-too-large',
+    'allowed',
+    'no-token',
+    'no-token',
+    'body-too-large',
+    'allowed',
+    'no-token',
+    'allowed',
+    'allowed',
+    'denied-by-rule',
+    'body-too-large',
+    'not-a-message',
+    'allowed',
   ])
 })
 
@@ -204,7 +233,9 @@ test.concurrent('scopes, limits, header changes, filtered lists and audits', asy
   const plainToken = await signToken({ key, claims })
   const red = await signToken({ key, claims: { ...claims, team: 'red' } })
   const to = (name: string, host: string, more: Partial<Asked> = {}): Asked => ({
-    ...{ name, host, path: '/' },
+    name,
+    host,
+    path: '/',
     ...more,
   })
   const call = (name: string): Partial<Asked> => ({
@@ -254,8 +285,11 @@ test.concurrent('scopes, limits, header changes, filtered lists and audits', asy
 test.concurrent('guarded bodies: their form and size', async () => {
   const json = 'Content-Type: application/json'
   const to = (host: string, body: string | undefined, ...headers: readonly string[]): Asked => ({
-    ...{ name: `${String(body?.length)} bytes`, host, path: '/v1/chat/completions' },
-    ...{ method: body === undefined ? 'GET' : 'POST', headers },
+    name: `${String(body?.length)} bytes`,
+    host,
+    path: '/v1/chat/completions',
+    method: body === undefined ? 'GET' : 'POST',
+    headers,
     ...(body !== undefined && { body }),
   })
   const llm = (body: string | undefined, ...headers: readonly string[]): Asked =>
@@ -305,7 +339,8 @@ test.concurrent('guarded bodies: their form and size', async () => {
 
 test.concurrent('documents, preflights, and routes that refuse', async () => {
   const mcp = (path: string, more: Partial<Asked> = {}): Asked => ({
-    ...{ host: 'mcp.example', path },
+    host: 'mcp.example',
+    path,
     ...more,
   })
   const preflights = ['https://good.example', 'null'].flatMap((origin) =>
@@ -322,7 +357,8 @@ test.concurrent('documents, preflights, and routes that refuse', async () => {
     ...preflights,
   ])
   expect([document?.result, none?.answer.status, broken?.result]).toEqual([
-    ...['answered', 404],
+    'answered',
+    404,
     'refused',
   ])
   expect(broken?.changes.join()).toContain('ProxyPolicy default/broken')

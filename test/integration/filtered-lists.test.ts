@@ -69,13 +69,13 @@ beforeAll(async () => {
   stack = await startStack({
     resources: (port) => [
       gateway([port]),
-      ...[
-        proxyBackend('everything', everything),
-        proxyBackend('backend', backend),
-        proxyBackend('idp', idp),
-      ],
-      ...[mcpRoute('mcp', 'everything', '/mcp'), mcpRoute('raw', 'backend', '/raw')],
-      ...[policy('mcp'), policy('raw')],
+      proxyBackend('everything', everything),
+      proxyBackend('backend', backend),
+      proxyBackend('idp', idp),
+      mcpRoute('mcp', 'everything', '/mcp'),
+      mcpRoute('raw', 'backend', '/raw'),
+      policy('mcp'),
+      policy('raw'),
       mcpRoute('guarded', 'backend', '/guarded'),
       policy('guarded'),
       ...service('guard', webhook.port),
@@ -232,10 +232,19 @@ describe('the rest is as it was, byte for byte', () => {
     const shown = async (method: string, list: string): Promise<unknown> =>
       (JSON.parse((await answered(method, answer(list))).body) as { result: unknown }).result
     expect(await shown('prompts/list', '"prompts":[{"name":"hidden"},{"name":"p"}]')).toEqual({
-      ...{ prompts: [{ name: 'p' }], ttlMs: 1, cacheScope: 'private' },
+      prompts: [{ name: 'p' }],
+      ttlMs: 1,
+      cacheScope: 'private',
     })
-    expect(await shown('resources/list', '"resources":[{"uri":"secret:a"},{"uri":"u"}]')).toEqual({
-      ...{ resources: [{ uri: 'u' }], ttlMs: 1, cacheScope: 'private' },
+    expect(
+      await shown(
+        'resources/list',
+        '"resources":[{"uri":"secret:a"},{"uri":"SECRET:a"},{"uri":"a:u"}]',
+      ),
+    ).toEqual({
+      resources: [{ uri: 'a:u' }],
+      ttlMs: 1,
+      cacheScope: 'private',
     })
     expect(
       await shown('resources/templates/list', '"resourceTemplates":[{"uriTemplate":"secret:{x}"}]'),

@@ -69,7 +69,8 @@ let folder: string
 let origin: string
 
 const cluster = (name: string, port: number, isHttp2 = false): object => ({
-  ...{ name, connect_timeout: '1s' },
+  name,
+  connect_timeout: '1s',
   ...(isHttp2 && {
     typed_extension_protocol_options: {
       'envoy.extensions.upstreams.http.v3.HttpProtocolOptions': {
@@ -139,16 +140,20 @@ function configuration(port: number, grpc: number): object {
       {
         name: 'envoy.filters.http.ext_authz',
         typed_config: {
-          ...{ '@type': `${PREFIX}.ext_authz.v3.ExtAuthz`, grpc_service },
-          ...{ transport_api_version: 'V3', failure_mode_allow: true },
+          '@type': `${PREFIX}.ext_authz.v3.ExtAuthz`,
+          grpc_service,
+          transport_api_version: 'V3',
+          failure_mode_allow: true,
           with_request_body: { max_request_bytes: 2 * MANY_BYTES, pack_as_bytes: true },
         },
       },
       {
         name: 'envoy.filters.http.ext_proc',
         typed_config: {
-          ...{ '@type': `${PREFIX}.ext_proc.v3.ExternalProcessor`, grpc_service },
-          ...{ failure_mode_allow: true, allow_content_length_header: true },
+          '@type': `${PREFIX}.ext_proc.v3.ExternalProcessor`,
+          grpc_service,
+          failure_mode_allow: true,
+          allow_content_length_header: true,
           message_timeout: '10s',
         },
       },

@@ -18,8 +18,10 @@ const request = { method: 'POST', headers: { 'content-type': 'application/json' 
 const requestAtOnce = ({ origin }: ServedStack): Promise<Record<string, number>> =>
   requestMany({
     url: origin + path,
-    ...{ ...request, body: chat('hello') },
-    ...{ count: AT_ONCE, connections: AT_ONCE },
+    ...request,
+    body: chat('hello'),
+    count: AT_ONCE,
+    connections: AT_ONCE,
   })
 
 /** A PING of Envoy's waits as long as the relay holds back its answer. */

@@ -24,7 +24,10 @@ const [DISK, PAGE] = [64 * 1024, 4096]
 
 /** Runs a program in a mount namespace of its own, in which the folder of the resources is a small disk. */
 const ON_SMALL_DISK = [
-  ...['unshare', '--mount', 'sh', '-ec'],
+  'unshare',
+  '--mount',
+  'sh',
+  '-ec',
   `text=$(cat "$1/resources.yaml")
    mount -t tmpfs -o size=${String(DISK)} tmpfs "$1"
    printf '%s\\n' "$text" > "$1/resources.yaml"

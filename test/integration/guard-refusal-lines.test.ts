@@ -78,7 +78,9 @@ const ask = (path: string, body: string): Promise<Answer> =>
   })
 
 const BROKEN = {
-  ...{ level: 'info', decision: 'deny', reason: 'guardrail_unavailable' },
+  level: 'info',
+  decision: 'deny',
+  reason: 'guardrail_unavailable',
   webhook: 'service/default/broken/80',
   problem: 'a webhook is unavailable',
 }
@@ -89,8 +91,13 @@ test('a prompt: the webhook without a verdict, and its place in the policy', asy
   const answer = await ask('/prompts', chat('hi'))
   expect(answer.status).toBe(503)
   expect(await lineOf(answer)).toMatchObject({
-    ...{ ...BROKEN, status: 503, phase: 'request', route: 'default/prompts' },
-    ...{ policy: 'default/prompts', rule: 'promptGuard.request[1]', ruleSource: second('prompts') },
+    ...BROKEN,
+    status: 503,
+    phase: 'request',
+    route: 'default/prompts',
+    policy: 'default/prompts',
+    rule: 'promptGuard.request[1]',
+    ruleSource: second('prompts'),
   })
 })
 
@@ -113,15 +120,23 @@ test('a call of a tool, and its result', async () => {
   const call = await stack.post('/calls', CALL)
   expect(call.status).toBe(503)
   expect(await lineOf(call)).toMatchObject({
-    ...{ ...BROKEN, status: 503, phase: 'request', tool: 'fetch' },
-    ...{ rule: 'mcp.guard.request[1]', ruleSource: second('calls-guard') },
+    ...BROKEN,
+    status: 503,
+    phase: 'request',
+    tool: 'fetch',
+    rule: 'mcp.guard.request[1]',
+    ruleSource: second('calls-guard'),
   })
   stack.server.answer(json(RESULT))
   const result = await stack.post('/results', CALL)
   expect(result.status).toBe(503)
   expect(await lineOf(result)).toMatchObject({
-    ...{ ...BROKEN, status: 503, phase: 'response', tool: 'fetch' },
-    ...{ rule: 'mcp.guard.response[1]', ruleSource: second('results-guard') },
+    ...BROKEN,
+    status: 503,
+    phase: 'response',
+    tool: 'fetch',
+    rule: 'mcp.guard.response[1]',
+    ruleSource: second('results-guard'),
   })
 })
 
@@ -147,7 +162,9 @@ test('a body that cannot be read: the only webhook, or the list of them', async 
   expect(one.status).toBe(400)
   const line = await lineOf(one)
   expect(line).toMatchObject({
-    ...{ reason: 'guardrail_unreadable', policy: 'default/one', rule: 'promptGuard.request[0]' },
+    reason: 'guardrail_unreadable',
+    policy: 'default/one',
+    rule: 'promptGuard.request[0]',
     ruleSource: expect.stringMatching(/resources\.yaml:\d+$/) as string,
   })
   expect(line).not.toHaveProperty('webhook')
@@ -159,6 +176,9 @@ test('a body that cannot be read: the only webhook, or the list of them', async 
 test('a result that cannot be read: its tool', async () => {
   stack.server.answer(json('{"jsonrpc":'))
   expect(await lineOf(await stack.post('/results', CALL))).toMatchObject({
-    ...{ reason: 'guardrail_unreadable', status: 503, tool: 'fetch', rule: 'mcp.guard.response' },
+    reason: 'guardrail_unreadable',
+    status: 503,
+    tool: 'fetch',
+    rule: 'mcp.guard.response',
   })
 })

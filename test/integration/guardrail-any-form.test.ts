@@ -28,7 +28,10 @@ beforeEach(() => stack.reset())
 type Events = (pieces: readonly string[]) => readonly object[]
 
 const chunk = (choice: object): object => ({
-  ...{ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'm' },
+  id: 'c1',
+  object: 'chat.completion.chunk',
+  created: 1,
+  model: 'm',
   choices: [choice],
 })
 
@@ -46,13 +49,17 @@ const CASES: Readonly<Record<string, Events>> = {
   'events without a type': (pieces) => pieces.map((said) => ({ turn: { said }, done: false })),
   'blocks that no event has begun': (pieces) =>
     pieces.map((text, index) => ({
-      ...{ type: 'content_block_delta', index },
+      type: 'content_block_delta',
+      index,
       delta: { type: 'text_delta', text },
     })),
   'items whose index grows': (pieces) =>
     pieces.map((delta, at) => ({
-      ...{ type: 'response.output_text.delta', item_id: `i${at}`, output_index: at },
-      ...{ content_index: 0, delta },
+      type: 'response.output_text.delta',
+      item_id: `i${at}`,
+      output_index: at,
+      content_index: 0,
+      delta,
     })),
   'candidates whose index grows': (pieces) =>
     pieces.map((text, index) => ({ candidates: [{ index, content: { parts: [{ text }] } }] })),

@@ -1,6 +1,7 @@
 // Guardrail webhooks of mode Audit through the whole product: they get copies, and nothing that they do affects the
 // client or the LLM.
 
+import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { eventually } from '../../testing/eventually.js'
 import { auditedVerdicts, linesWith } from '../support/audits.js'
@@ -85,15 +86,53 @@ test('a prompt and a reply that would be rejected or changed pass byte for byte,
     logged.find((line) => line['phase'] === phase),
   )
   expect(rejected).toMatchObject({
-    ...{ mode: 'audit', decision: 'deny', phase: 'request', reason: 'a word' },
-    ...{
-      policy: 'default/audited',
-      rule: 'promptGuard.request[0]',
-      path: '/audited/v1/chat/completions',
-    },
+    mode: 'audit',
+    decision: 'deny',
+    phase: 'request',
+    reason: 'a word',
+    policy: 'default/audited',
+    rule: 'promptGuard.request[0]',
+    path: '/audited/v1/chat/completions',
   })
   expect(changed).toMatchObject({ mode: 'audit', decision: 'change', phase: 'response' })
   expect(stack.log()).not.toContain('please')
+})
+
+test.each([
+  ['gzip', gzipSync],
+  ['br', brotliCompressSync],
+] as const)('a prompt in %s passes as it is, and is judged decoded', async (encoding, encode) => {
+  const prompt = encode(chat('block this too'))
+  const { status } = await fetch(`${stack.origin}/audited/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'content-encoding': encoding },
+    body: prompt,
+  })
+  expect(status).toBe(200)
+  expect(stack.llm.requests.at(-1)?.headers).toMatchObject({
+    'content-encoding': encoding,
+    'content-length': String(prompt.length),
+  })
+  await eventually(() => {
+    const contents = asked(stack.webhook).flatMap(({ messages = [] }) => messages)
+    expect(contents).toContainEqual({ role: 'user', content: 'block this too' })
+  })
+})
+
+test('a prompt in an encoding that is none passes, and the log says why it was not read', async () => {
+  const { status } = await fetch(`${stack.origin}/audited/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' },
+    body: 'not compressed',
+  })
+  expect(status).toBe(200)
+  const [line] = await lines('"guardrail_unreadable"', 1)
+  expect(line).toMatchObject({
+    msg: 'guardrail refusal',
+    mode: 'audit',
+    phase: 'request',
+    problem: expect.stringContaining('compressed in a way that cannot be read') as string,
+  })
 })
 
 test('beside webhooks in force these decide, and each is named by its place in the list', async () => {

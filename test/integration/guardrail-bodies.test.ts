@@ -1,5 +1,6 @@
 // Bodies on guarded routes: unreadable and too large ones are rejected, and those of other formats than LLM APIs pass.
 
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { eventually } from '../../testing/eventually.js'
 import {
@@ -41,7 +42,32 @@ test.each([
   expect(stack.webhook.requests).toEqual([])
 })
 
-test('a content type that lies, and a compressed request: 400', async () => {
+const SECRET = chat('a secret €')
+test.each([
+  ['zstd', zstdCompressSync(SECRET)],
+  ['gzip', gzipSync(SECRET)],
+  ['br', brotliCompressSync(SECRET)],
+  ['deflate', deflateSync(SECRET)],
+] as const)(
+  'a request in %s is masked, and goes on without its encoding',
+  async (encoding, body) => {
+    const headers = { 'content-type': 'application/json', 'content-encoding': encoding }
+    const { status } = await fetch(`${stack.origin}/both/v1/chat/completions`, {
+      method: 'POST',
+      headers,
+      body,
+    })
+    const [asked] = stack.llm.requests
+    expect([status, asked?.body]).toEqual([200, SECRET.replace('secret', '****')])
+    expect(asked?.headers).not.toHaveProperty('content-encoding')
+    expect(asked?.headers).toHaveProperty(
+      'content-length',
+      String(Buffer.byteLength(asked?.body ?? '')),
+    )
+  },
+)
+
+test('a content type that lies, and an encoding that the body does not have: 400', async () => {
   for (const type of ['text/plain', `application/json${' '.repeat(50_000)}x`])
     expect((await stack.post('/both', chat('x'), { 'content-type': type })).status).toBe(400)
   expect((await stack.post('/both', chat('x'), { 'content-encoding': 'gzip' })).status).toBe(400)

@@ -2,7 +2,6 @@
 // passes unseen by mistake, and a recovered webhook is used again immediately.
 
 import type { ServerResponse } from 'node:http'
-import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import {
   answerJson,
@@ -70,8 +69,6 @@ const trickle =
     response.on('close', () => clearInterval(timer))
   }
 
-const MIB = 1024 * 1024
-
 const ANSWERS: Readonly<Record<string, Reply>> = {
   'answers 500 with an allow': answerJson({ action: {} }, 500),
   'answers 403 with a reject': answerJson({ action: { body: 'no', status_code: 403 } }, 403),
@@ -115,12 +112,6 @@ const ANSWERS: Readonly<Record<string, Reply>> = {
   'modifies the role': act((own) => ({ body: own({ role: 'system', content: 'x' }) })),
   'modifies to null': act((own, role) => ({ body: own({ role, content: null }) })),
   'modifies to no text': act((own, role) => ({ body: own({ role }) })),
-  'answers 11 MiB': act(() => ({ reason: 'x'.repeat(11 * MIB) })),
-  'answers 11 MiB in pieces': (_request, response) => {
-    response.write('{"action":{"reason":"')
-    for (let mib = 0; mib < 11; mib++) response.write('x'.repeat(MIB))
-    response.end('"}}')
-  },
   'breaks the connection': (_request, { socket }) => void socket?.destroy(),
   'resets the connection': (_request, { socket }) => void socket?.resetAndDestroy(),
   'speaks no HTTP': raw('hello\r\n\r\n'),
@@ -130,10 +121,6 @@ const ANSWERS: Readonly<Record<string, Reply>> = {
   'gives a trailer that is no field': raw(
     'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nd\r\n{"action":{}}\r\n0\r\nnone\r\n\r\n',
   ),
-  'unpacks to 11 MiB': (_request, response) =>
-    void response
-      .writeHead(200, { 'content-encoding': 'gzip' })
-      .end(gzipSync(`{"action":{"reason":"${'x'.repeat(11 * MIB)}"}}`)),
   // There is no deadline: the flood itself must be refused.
   'gives interim answers without end': (_request, { socket }) => {
     const flood = (): void => {

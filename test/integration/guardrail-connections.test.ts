@@ -1,5 +1,6 @@
 // The connections to a guardrail webhook: outages and recovery, TLS, timeouts, and few connections.
 
+import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -57,6 +58,16 @@ const overTls = (name: string, validation?: object): object[] => [
   ),
 ]
 
+/** A policy on the ProxyBackend of that name. */
+const proxyPolicyOn = (name: string, backend: object): object => ({
+  apiVersion: `${API_GROUP}/v1alpha1`,
+  kind: 'ProxyPolicy',
+  metadata: { name: `${name}-backend` },
+  spec: { targetRefs: [{ group: API_GROUP, kind: 'ProxyBackend', name }], backend },
+})
+
+const outside = { webhook: { backendRef: backendRef('outside') } }
+
 beforeAll(async () => {
   secured = await startBackend('secured', { tls: certificate })
   awayPort = await freePort()
@@ -93,6 +104,10 @@ beforeAll(async () => {
       ...guardedRoute('/away-open', both(hook('away', { failureMode: 'FailOpen' }))),
       ...service('instant', webhook.port, '1ms'),
       ...guardedRoute('/instant', { request: [hook('instant')] }),
+      proxyBackend('outside', webhook),
+      proxyPolicyOn('outside', { http: { requestTimeout: '1s' } }),
+      ...guardedRoute('/outside', { request: [outside] }),
+      ...guardedRoute('/outside-reply', { response: [outside] }),
     ],
     { environment: { SSL_CERT_FILE: bundle } },
   )
@@ -150,6 +165,20 @@ test('a requestTimeout of 1 ms is over before a webhook can be asked', async () 
   expect(stack.llm.requests).toEqual([])
   await eventually(() => expect(stack.log()).toContain('within 1 ms'))
 })
+
+test.each(['/outside', '/outside-reply'])(
+  '%s, a ProxyBackend that hangs: 503 at the requestTimeout of its policy, and the call is over',
+  async (path) => {
+    const ended: Promise<unknown>[] = []
+    stack.webhook.answer((_request, response) => void ended.push(once(response, 'close')))
+    expect((await stack.post(path, chat('hi'))).status).toBe(503)
+    expect(ended).toHaveLength(1)
+    await Promise.all(ended)
+    await eventually(() => expect(stack.log()).toContain('within 1000 ms'))
+    stack.webhook.answer(sample)
+    expect((await stack.post(path, chat('hi'))).status).toBe(200)
+  },
+)
 
 test('without a requestTimeout there is no deadline, neither in Gatehouse nor in Envoy (200 ms, 5 s)', async () => {
   const held: (() => void)[] = []

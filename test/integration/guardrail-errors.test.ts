@@ -47,12 +47,15 @@ const ERRORS: Readonly<Record<string, object>> = {
     error: { message: 'No secret.', type: 'invalid_request_error', param: 'input[0]', code: 'x_1' },
   },
   Anthropic: {
-    ...{ type: 'error', request_id: 'req_1' },
+    type: 'error',
+    request_id: 'req_1',
     error: { type: 'overloaded_error', message: 'A secret' },
   },
   Gemini: {
     error: {
-      ...{ code: 400, message: 'A secret', status: 'INVALID_ARGUMENT' },
+      code: 400,
+      message: 'A secret',
+      status: 'INVALID_ARGUMENT',
       details: [
         { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'X', domain: 'a.example' },
         { '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations: [{ field: 'a' }] },
@@ -72,7 +75,8 @@ describe('a JSON error', () => {
     failWith(429, { ...JSON_TYPE, 'retry-after': '7', 'x-llm': 'yes' }, body)
     const answer = await ask()
     expect(answer).toMatchObject({
-      ...{ status: 429, body: masked(body) },
+      status: 429,
+      body: masked(body),
       headers: { 'retry-after': '7', 'x-llm': 'yes' },
     })
     expect(shown()).toHaveLength(1)

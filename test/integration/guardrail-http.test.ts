@@ -10,10 +10,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { frame, mebibyte } from '../extproc/support/zstd.js'
 import {
   answerJson,
-  asked,
   chat,
   completion,
   type GuardedStack,
+  type Reply,
   startGuardedStack,
 } from '../support/guardrails.js'
 import { type Answer, send } from '../support/http.js'
@@ -115,6 +115,81 @@ describe.each(Object.keys(ENCODINGS))('a reply in %s', (encoding) => {
   })
 })
 
+describe('a reply that is not what it declares', () => {
+  const events = ['a sec', 'ret', ' word'].map(
+    (content) => `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content } }] })}\n\n`,
+  )
+  const stream = `${events.join('')}data: [DONE]\n\n`
+
+  test.each([
+    ['text/plain', ''],
+    ['application/json', ''],
+    ['application/octet-stream', '\r\n: hi\n\n'],
+  ])('events of type %s after %j are masked', async (type, before) => {
+    stack.llm.answer(replyWith({ 'content-type': type }, Buffer.from(before + stream)))
+    const { status, body } = await stack.post('/both', chat('hi'))
+    expect([status, body.endsWith('data: [DONE]\n\n')]).toEqual([200, true])
+    expect(body).not.toMatch(/sec|ret/)
+    expect(body).toContain('****')
+  })
+
+  test('JSON that is declared as events is masked', async () => {
+    const reply = JSON.stringify(completion('a secret'))
+    const headers = { 'content-type': 'text/event-stream', 'content-length': String(reply.length) }
+    stack.llm.answer(replyWith(headers, Buffer.from(reply)))
+    const { status, body } = await stack.post('/both', chat('hi'))
+    expect([status, JSON.parse(body)]).toEqual([200, completion('a ****')])
+  })
+
+  const EVENTS = { 'content-type': 'text/event-stream' }
+  /** Answers in chunks of a few bytes, without a length. */
+  const inChunks =
+    (reply: object): Reply =>
+    async (_request, response) => {
+      response.writeHead(200, EVENTS)
+      for (const chunk of JSON.stringify(reply, undefined, 1).match(/[^]{1,9}/g) ?? [])
+        await new Promise((resolve) => response.write(chunk, resolve))
+      response.end()
+    }
+
+  test.each<[string, (text: string) => object]>([
+    ['a chat completion', completion],
+    ['a completion', (text) => ({ object: 'text_completion', choices: [{ index: 0, text }] })],
+    [
+      'a message of Anthropic',
+      (text) => ({ type: 'message', role: 'assistant', content: [{ type: 'text', text }] }),
+    ],
+    [
+      'a response',
+      (text) => ({
+        object: 'response',
+        output: [{ type: 'message', content: [{ type: 'output_text', text }] }],
+      }),
+    ],
+    ['Gemini', (text) => ({ candidates: [{ content: { parts: [{ text }] } }] })],
+    ['any other object', (text) => ({ type: 'x', some: [{ where: text }] })],
+  ])('JSON of %s that comes in chunks of events is masked', async (_what, reply) => {
+    stack.llm.answer(inChunks(reply('a secret')))
+    const { status, body } = await stack.post('/both', chat('hi'))
+    expect([status, JSON.parse(body)]).toEqual([200, reply('a ****')])
+  })
+
+  test('JSON that comes in chunks of events and is rejected ends as JSON', async () => {
+    stack.llm.answer(inChunks(completion('block me')))
+    const { status, body } = await stack.post('/both', chat('hi'))
+    expect([status, JSON.parse(body)]).toMatchObject([200, { error: { code: 'content_filter' } }])
+    expect(body).not.toContain('block me')
+  })
+
+  test('a page is 503', async () => {
+    for (const page of ['<p>data: a secret</p>', 'data is here', 'a secret'])
+      for (const type of ['text/html', 'application/json']) {
+        stack.llm.answer(replyWith({ 'content-type': type }, Buffer.from(page)))
+        expect((await stack.post('/both', chat('hi'))).status).toBe(503)
+      }
+  })
+})
+
 describe('texts that are hard to write down', () => {
   const latin1 = (body: string) => Buffer.from(body, 'latin1')
 
@@ -131,15 +206,6 @@ describe('texts that are hard to write down', () => {
       '/request',
       '/request',
     ])
-  })
-
-  test('half of a surrogate pair survives a change, and the webhook gets JSON that is UTF-8', async () => {
-    const prompt = String.raw`{"messages":[{"role":"user","content":"secret \ud83d x"}]}`
-    const answer = await stack.post('/both', prompt)
-    expect(answer.status).toBe(200)
-    expect(reachedLlm()).toBe(prompt.replace('secret', '****'))
-    expect(stack.webhook.requests[0]?.body).toContain(String.raw`secret \ud83d x`)
-    expect(asked(stack.webhook)[0]?.messages?.[0]?.content).toBe('secret \ud83d x')
   })
 
   test('a reply with a member twice, or nested too deeply: 503', async () => {
@@ -237,14 +303,23 @@ describe('ways to send', () => {
 
   test('an upgrade of the connection is refused, with a body or without: nothing reaches the LLM', async () => {
     const headers = {
-      ...{ connection: 'upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' },
+      connection: 'upgrade',
+      upgrade: 'websocket',
+      'sec-websocket-version': '13',
       'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==',
     }
     expect((await send(stack.origin, '/both/v1/realtime')).status).toBe(200)
     expect(stack.llm.requests).toHaveLength(1)
     stack.reset()
-    expect((await send(stack.origin, '/both/v1/realtime', { headers })).status).toBe(403)
-    expect((await stack.post('/both', chat('a secret'), headers)).status).toBe(403)
+    // Codex falls back on HTTP after a 426 alone.
+    const refused = await send(stack.origin, '/both/v1/responses', { headers })
+    expect([refused.status, refused.body]).toEqual([
+      426,
+      expect.stringContaining('without the header Upgrade'),
+    ])
+    // No protocol would be accepted (decision 8h).
+    expect(refused.headers).not.toHaveProperty('upgrade')
+    expect((await stack.post('/both', chat('a secret'), headers)).status).toBe(426)
     expect([stack.llm.requests, stack.webhook.requests]).toEqual([[], []])
   })
 })

@@ -83,7 +83,8 @@ test('a tool and a text file of a prompt can be rejected', async () => {
 test('without the fields both pass as they are', async () => {
   const sent = await prompted('/plain', 'a secret note', 'uses the secret')
   expect([sent.includes(file('a secret note')), sent.includes('uses the secret')]).toEqual([
-    ...[true, true],
+    true,
+    true,
   ])
   expect(questions(stack.webhook)).toEqual(['/request | user: read it | user: a.txt'])
 })
@@ -92,12 +93,14 @@ test('without the fields both pass as they are', async () => {
 const streamed = (about: string, note: string, text = 'Listed.'): string =>
   [
     {
-      ...{ type: 'response.output_item.done', output_index: 0 },
+      type: 'response.output_item.done',
+      output_index: 0,
       item: { type: 'mcp_list_tools', tools: [{ name: 'fetch', description: about }] },
     },
     { type: 'response.output_text.delta', output_index: 1, content_index: 0, delta: text },
     {
-      ...{ type: 'response.output_item.done', output_index: 2 },
+      type: 'response.output_item.done',
+      output_index: 2,
       item: { type: 'code_interpreter_call', outputs: [{ type: 'image', image_url: file(note) }] },
     },
   ]
@@ -171,7 +174,8 @@ test('the tools of an MCP server are masked for the official client', async () =
 test('a text file in a resource is masked, another one is not touched', async () => {
   const contents = (text: string): string =>
     JSON.stringify({
-      ...{ jsonrpc: '2.0', id: 1 },
+      jsonrpc: '2.0',
+      id: 1,
       result: {
         contents: [
           { uri: 'file:///a', mimeType: 'text/plain', blob: base64(text) },
@@ -184,7 +188,9 @@ test('a text file in a resource is masked, another one is not touched', async ()
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({
-      ...{ jsonrpc: '2.0', id: 1, method: 'resources/read' },
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'resources/read',
       params: { uri: 'file:///a' },
     }),
   })

@@ -125,7 +125,8 @@ interface Api {
 
 const STREAMS: Readonly<Record<string, Api>> = {
   Cohere: {
-    ...{ path: '/v2/chat', request: user('hi') },
+    path: '/v2/chat',
+    request: user('hi'),
     part: (text) => ({
       type: 'content-delta',
       index: 0,
@@ -134,12 +135,16 @@ const STREAMS: Readonly<Record<string, Api>> = {
     end: { type: 'message-end', delta: { finish_reason: 'COMPLETE' } },
   },
   Ollama: {
-    ...{ path: '/api/chat', request: user('hi'), isLines: true },
+    path: '/api/chat',
+    request: user('hi'),
+    isLines: true,
     part: (content) => ({ model: 'm', message: { role: 'assistant', content }, done: false }),
     end: { model: 'm', message: { role: 'assistant', content: '' }, done: true },
   },
   "Ollama's texts": {
-    ...{ path: '/api/generate', request: { prompt: 'hi' }, isLines: true },
+    path: '/api/generate',
+    request: { prompt: 'hi' },
+    isLines: true,
     part: (response) => ({ model: 'm', response, done: false }),
     end: { model: 'm', response: '', done: true },
   },
@@ -150,22 +155,26 @@ const STREAMS: Readonly<Record<string, Api>> = {
     end: { type: 'text-end', id: 't' },
   },
   'AG-UI': {
-    ...{ path: '/agent', request: { threadId: 't', runId: 'r', ...user('hi') } },
+    path: '/agent',
+    request: { threadId: 't', runId: 'r', ...user('hi') },
     part: (delta) => ({ type: 'TEXT_MESSAGE_CONTENT', messageId: 'm', delta }),
     end: { type: 'TEXT_MESSAGE_END', messageId: 'm' },
   },
   Mistral: {
-    ...{ path: '/v1/conversations', request: { model: 'm', inputs: 'hi' } },
+    path: '/v1/conversations',
+    request: { model: 'm', inputs: 'hi' },
     part: (content) => ({ type: 'message.output.delta', output_index: 0, content }),
     end: { type: 'conversation.response.done', usage: {} },
   },
   "Gemini's interactions": {
-    ...{ path: '/v1beta/interactions', request: { model: 'm', input: 'hi' } },
+    path: '/v1beta/interactions',
+    request: { model: 'm', input: 'hi' },
     part: (text) => ({ event_type: 'step.delta', index: 0, delta: { type: 'text', text } }),
     end: { event_type: 'step.stop', index: 0 },
   },
   threads: {
-    ...{ path: '/v1/threads/t/runs', request: { assistant_id: 'asst_1', instructions: 'hi' } },
+    path: '/v1/threads/t/runs',
+    request: { assistant_id: 'asst_1', instructions: 'hi' },
     part: (value) => ({
       object: 'thread.message.delta',
       delta: { content: [{ index: 0, type: 'text', text: { value } }] },

@@ -41,7 +41,8 @@ test.each(CASES)('%s: %i', async (phase, status) => {
 
   const session = connectHttp2(stack.origin)
   const stream = session.request({
-    ...{ ':method': 'POST', ':path': PATH },
+    ':method': 'POST',
+    ':path': PATH,
     'content-type': 'application/json',
   })
   stream.end(body)

@@ -84,11 +84,15 @@ test('a comment keeps the connection open without its text, which a client might
 
 test.each([
   ['event', 'the secret is swordfish'],
-  ['id', 'the secret is swordfish'],
   ['retry', 'swordfish'],
   ['event', '剑鱼'],
 ])('%s: %s is no name: the stream ends', async (field, text) => {
   const body = await pass(`${event('hello')}${field}: ${text}\n${event('more')}`)
   expect(body).toContain('"guardrail_unreadable"')
   expect(body).not.toContain(text)
+})
+
+test('an id that could be a text leaves as an empty comment, as no client sends it back', async () => {
+  const body = await pass(`${event('hello')}id: the secret is swordfish\n${event('more')}`)
+  expect(body).toBe(`${event('hello')}:\n${event('more')}`)
 })

@@ -204,9 +204,9 @@ test('what no webhook changes passes byte for byte', async () => {
   expect(windows()).toEqual(['hi \u{1f600}'])
 })
 
-test('every choice is a text of its own', async () => {
+test.each(['/both', '/words'])('every choice is a text of its own: %s', async (path) => {
   const reply = nextReply(stack.llm)
-  const texts = ask('/both', { n: 2 }).then((stream) => read(stream))
+  const texts = ask(path, { n: 2 }).then((stream) => read(stream))
   const llm = await reply
   for (let at = 0; at < 6; at += 1) {
     llm.event(delta({ content: 'secret'.charAt(at) }, 0))
@@ -214,6 +214,17 @@ test('every choice is a text of its own', async () => {
   }
   llm.end()
   expect(await texts).toEqual(['****', 'wholly'])
+})
+
+test('of one choice, pieces under other indexes are one text, also where only replies are guarded', async () => {
+  const reply = nextReply(stack.llm)
+  const stream = await ask('/words')
+  const llm = await reply
+  for (const [at, piece] of ['a se', 'cr', 'et wor', 'd'].entries())
+    llm.event(delta({ content: piece }, at % 2))
+  llm.end()
+  expect((await read(stream)).join('')).not.toMatch(/cr|et/)
+  expect(windows().join()).toContain('a secret word')
 })
 
 test('a reject ends the stream with an error that the client raises, and the model is left', async () => {

@@ -71,7 +71,7 @@ const ask = (path: string, content: string) =>
 describe('verdicts', () => {
   test('allow: the prompt and the reply go on byte for byte, the webhook has seen both', async () => {
     const prompt =
-      '{ "model":"m", "messages" : [{"content":"h\\u0069 \\ud800","role":"user"}],"n":1.0 }'
+      '{ "model":"m", "messages" : [{"content":"h\\u0069 \\u00e9","role":"user"}],"n":1.0 }'
     const reply = JSON.stringify(completion('fine'), null, 1)
     stack.llm.answer((_request, response) => {
       response.writeHead(200, { 'content-type': 'application/json' }).end(reply)
@@ -83,7 +83,7 @@ describe('verdicts', () => {
     expect(stack.llm.requests[0]?.headers['content-length']).toBe(String(prompt.length))
     expect(stack.webhook.requests.map(({ url }) => url)).toEqual(['/request', '/response'])
     expect(asked(stack.webhook)).toEqual([
-      { messages: [{ role: 'user', content: 'hi \ud800' }] },
+      { messages: [{ role: 'user', content: 'hi é' }] },
       { choices: [{ message: { role: 'assistant', content: 'fine' } }] },
     ])
   })

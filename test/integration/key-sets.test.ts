@@ -32,7 +32,15 @@ const MOST_WAIT_MS = 990
 let stack: KeySetStack
 
 beforeAll(async () => {
-  stack = await startKeySetStack('rotated', 'shared', 'flooded', 'revoked', 'partly', ...BROKEN)
+  stack = await startKeySetStack(
+    'rotated',
+    'shared',
+    'flooded',
+    'revoked',
+    'partly',
+    'odd',
+    ...BROKEN,
+  )
 })
 afterAll(() => stack.close())
 
@@ -176,6 +184,25 @@ test('a key that cannot be used is skipped and named in the status', async () =>
   await eventually(async () =>
     expect((await stack.conditionsOf('partly'))['Accepted']?.[2]).toContain('"symmetric"'),
   )
+})
+
+test('null members, entries that are no keys, and tokens without a kid cost nobody anything', async () => {
+  const nothing = { d: null, p: null, x5c: null, key_ops: [], x5t: '' }
+  const [first, second] = [k1, k2].map(({ publicJwk }) => ({ ...publicJwk, ...nothing }))
+  stack.idp.serve('/odd', { keys: [first, null, { ...second, use: null, alg: null }, 'entry'] })
+  expect(await decidedStatusOf('odd', k2)).toBe(200)
+  for (const key of [k1, k2, stranger]) {
+    const token = await signToken({ key, claims: { iss: ISSUER }, header: { kid: undefined } })
+    const status = decided(
+      async () => (await send(stack.origin, '/odd', { headers: bearer(token) })).status,
+    )
+    expect(await status).toBe(key === stranger ? 401 : 200)
+  }
+  await eventually(async () => {
+    const message = (await stack.conditionsOf('odd'))['Accepted']?.[2]
+    expect(message).toContain('keys[1], keys[3]: it is not an object')
+    expect(message).not.toContain('private')
+  })
 })
 
 test('counts the fetches, and has the time of the last one, with or without success', async () => {

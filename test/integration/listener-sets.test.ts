@@ -55,7 +55,10 @@ function allowing(port: number, from: string): object {
   return { ...own, spec: { ...spec, allowedListeners: { namespaces: { from } } } }
 }
 const http = (port: number, hostname: string): object => ({
-  ...{ name: hostname.replaceAll('.', '-'), port, protocol: 'HTTP', hostname },
+  name: hostname.replaceAll('.', '-'),
+  port,
+  protocol: 'HTTP',
+  hostname,
 })
 
 beforeAll(async () => {
@@ -69,7 +72,9 @@ beforeAll(async () => {
         http(port, 'team.example'),
         http(ports.own, 'own.example'),
         {
-          ...{ name: 'https', port: ports.secure, protocol: 'HTTPS' },
+          name: 'https',
+          port: ports.secure,
+          protocol: 'HTTPS',
           tls: { certificateRefs: [{ name: 'certificate' }] },
         },
       ),

@@ -73,11 +73,18 @@ test('a call and a result that would be rejected or changed pass byte for byte, 
   ])
   const found = await linesWith(stack, '"guardrail verdict"', 2)
   expect(found.find(({ phase }) => phase === 'request')).toMatchObject({
-    ...{ mode: 'audit', decision: 'deny', reason: 'a word', tool: 'fetch', path: '/audited' },
-    ...{ policy: 'default/audited-guard', rule: 'mcp.guard.request[0]' },
+    mode: 'audit',
+    decision: 'deny',
+    reason: 'a word',
+    tool: 'fetch',
+    path: '/audited',
+    policy: 'default/audited-guard',
+    rule: 'mcp.guard.request[0]',
   })
   expect(found.find(({ phase }) => phase === 'response')).toMatchObject({
-    ...{ mode: 'audit', decision: 'change', rule: 'mcp.guard.response[0]' },
+    mode: 'audit',
+    decision: 'change',
+    rule: 'mcp.guard.response[0]',
   })
   expect(stack.log()).not.toContain('please')
 })
@@ -114,7 +121,8 @@ test('a webhook that never answers holds up nothing, and is counted when it fail
   for (const end of open) end()
   await eventually(async () =>
     expect(await auditedVerdicts(stack, 'guard')).toMatchObject({
-      ...{ 'request fail-closed': 1, 'response fail-closed': 1 },
+      'request fail-closed': 1,
+      'response fail-closed': 1,
     }),
   )
 })
@@ -126,6 +134,24 @@ test.each([
   stack.server.answer(json(answered('fine')))
   expect((await stack.post('/audited', body)).status).toBe(200)
   expect(stack.server.requests.at(-1)?.body.length).toBe(body.length)
+})
+
+test('a compressed message passes as it is, and is judged decoded', async () => {
+  stack.server.answer(json(answered('fine')))
+  const message = gzipSync(call('block this too'))
+  const { status } = await fetch(`${stack.origin}/audited`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' },
+    body: message,
+  })
+  expect(status).toBe(200)
+  expect(stack.server.requests.at(-1)?.headers).toMatchObject({
+    'content-encoding': 'gzip',
+    'content-length': String(message.length),
+  })
+  await eventually(() =>
+    expect(questions(stack.webhook).join()).toContain('tool_argument: block this too'),
+  )
 })
 
 test('a compressed reply passes as it is, and the log says that it was not read', async () => {

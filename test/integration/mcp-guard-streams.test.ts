@@ -67,7 +67,8 @@ const messagesIn = (body: string): unknown[] =>
     .flatMap((line): unknown[] => (line.startsWith('data: ') ? [JSON.parse(line.slice(6))] : []))
 
 const REJECTED = {
-  ...{ jsonrpc: '2.0', id: 7 },
+  jsonrpc: '2.0',
+  id: 7,
   result: { ...text('request blocked'), isError: true },
 }
 
@@ -160,7 +161,7 @@ test('the stream of a GET is guarded as it arrives, and continues after a reject
 describe('events of another content type', () => {
   const hidden = event(log('a secret')).replace('secret', '\\u0073ecret')
 
-  test('on a GET, which the official client reads whatever the type is, do not pass', async () => {
+  test('on a GET, which the official client reads whatever the type is, are masked', async () => {
     const initialized = {
       protocolVersion: '2025-11-25',
       capabilities: { logging: {} },
@@ -184,18 +185,54 @@ describe('events of another content type', () => {
     })
     await client.connect(new StreamableHTTPClientTransport(new URL(`${stack.origin}/raw`)))
     try {
-      expect(await outcome).toContain('Failed to open SSE stream')
+      expect(await outcome).toBe('a ****')
     } finally {
       await client.close()
     }
   })
 
   test.each([
-    ['nothing', ''],
-    ['a byte order mark', '\ufeff'],
+    ['text/plain', ''],
+    ['application/json', ''],
+    ['text/html', '\ufeff'],
+    ['application/json', ': hi\r'],
+    ['text/event-stream;x', '\r\n\n'],
+  ])('of %s after %j are masked', async (type, before) => {
+    stack.server.answer((_request, response) => {
+      response.writeHead(200, { 'content-type': type }).end(before + hidden)
+    })
+    const { status, body } = await stack.post('/raw', call)
+    expect([status, body]).toEqual([200, before.replace(/ hi|\ufeff/, '') + event(log('a ****'))])
+  })
+
+  const answer = message({ id: 7, result: text('a secret') })
+  const masked = message({ id: 7, result: text('a ****') })
+
+  test.each([1, 7, answer.length])(
+    'JSON that is declared as events is masked, in chunks of %i bytes',
+    async (size) => {
+      stack.server.answer((_request, response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' })
+        for (let at = 0; at < answer.length; at += size) response.write(answer.slice(at, at + size))
+        response.end()
+      })
+      const { status, body } = await stack.post('/raw', call)
+      expect([status, body]).toEqual([200, masked])
+    },
+  )
+
+  test('so is that with a length', async () => {
+    stack.server.answer((_request, response) => {
+      const length = { 'content-length': String(answer.length) }
+      response.writeHead(200, { 'content-type': 'text/event-stream', ...length }).end(answer)
+    })
+    const { status, body } = await stack.post('/raw', call)
+    expect([status, body]).toEqual([200, masked])
+  })
+
+  test.each([
     ['a byte order mark as Latin-1', '\u00ef\u00bb\u00bf'],
     ['both of them', '\ufeff\u00ef\u00bb\u00bf'],
-    ['a comment', ': hi\r'],
     ['a line end of some clients', 'a page\u2028'],
     ['much text', `${'x'.repeat(64 * 1024 - 2)}\n`],
   ])('after %s do not pass', async (_name, before) => {

@@ -88,7 +88,9 @@ describe.each([1, 2])('with --workers %i', (workers) => {
     expect(lost?.conditions).toMatchObject([
       { type: 'Accepted', status: 'True' },
       {
-        ...{ type: 'Attached', status: 'False', reason: 'TargetNotFound' },
+        type: 'Attached',
+        status: 'False',
+        reason: 'TargetNotFound',
         message: expect.stringMatching(sentence) as string,
       },
     ])
@@ -96,12 +98,20 @@ describe.each([1, 2])('with --workers %i', (workers) => {
 
   test('the metrics count policies by state, every state always', async () => {
     expect(await counts()).toEqual({
-      ...{ attached: 2, audited: 0, refused: 1, without_target: 1, pending: 0 },
+      attached: 2,
+      audited: 0,
+      refused: 1,
+      without_target: 1,
+      pending: 0,
     })
     await stack.write('mended.yaml', httpRoute('serach', { rules: [rule('/serach', 'backend')] }))
     await eventually(async () => {
       expect(await counts()).toEqual({
-        ...{ attached: 3, audited: 0, refused: 1, without_target: 0, pending: 0 },
+        attached: 3,
+        audited: 0,
+        refused: 1,
+        without_target: 0,
+        pending: 0,
       })
     })
     expect(await openRoutes()).toEqual(['optional', 'search'])

@@ -76,7 +76,9 @@ describe('a protected pattern that Envoy cannot compile', () => {
     const bad = (await world.stack.status()).find(({ name }) => name === 'bad')
     expect(bad?.conditions).toContainEqual(
       expect.objectContaining({
-        ...{ type: 'Accepted', status: 'False', reason: 'UnsupportedValue' },
+        type: 'Accepted',
+        status: 'False',
+        reason: 'UnsupportedValue',
         message: expect.stringMatching(
           /^rules\[0\]: path "\/bad\/\(\?=x\)\.\*": expected a regular expression of RE2/,
         ) as string,

@@ -152,6 +152,8 @@ describe('a redirect URI', () => {
     'https://127.0.0.1:39998/callback',
     '//127.0.0.1:39998/callback',
     'http:127.0.0.1:39998/callback',
+    'http:/127.0.0.1:39998/callback',
+    'https:/claude.ai/api/mcp/auth_callback',
     'http://127.0.0.1:39998/callback\r\nset-cookie: a=b',
     'javascript:alert(1)//http://127.0.0.1/',
   ])('%j is not registered', async (uri) => {

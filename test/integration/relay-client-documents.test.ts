@@ -43,8 +43,10 @@ beforeAll(async () => {
   world = await startRelayStack({
     relay: { clientMetadataHosts: [vendor, hidden, backend].map(hostOf) },
     flags: [
-      ...['--allow-client-metadata-address', `127.0.0.1:${String(vendor.port)}`],
-      ...['--allow-address', `127.0.0.1:${String(backend.port)}`],
+      '--allow-client-metadata-address',
+      `127.0.0.1:${String(vendor.port)}`,
+      '--allow-address',
+      `127.0.0.1:${String(backend.port)}`,
     ],
     environment: { SSL_CERT_FILE: bundle },
   })

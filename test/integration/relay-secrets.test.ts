@@ -96,9 +96,14 @@ function secrets(): readonly string[] {
     ...cookies()
       .split('; ')
       .map((cookie) => cookie.split('=')[1] ?? ''),
-    ...[login.code, login.verifier, login.client.split('.')[2] ?? ''],
-    ...[tokens.access_token ?? '', tokens.refresh_token ?? ''],
-    ...[KEY, Buffer.from(KEY, 'base64url').toString(), CLIENT_SECRET],
+    login.code,
+    login.verifier,
+    login.client.split('.')[2] ?? '',
+    tokens.access_token ?? '',
+    tokens.refresh_token ?? '',
+    KEY,
+    Buffer.from(KEY, 'base64url').toString(),
+    CLIENT_SECRET,
   ]
 }
 

@@ -63,3 +63,33 @@ test('its metadata names the origin as issuer, and the endpoints', async () => {
     authorization_servers: [stack.origin],
   })
 })
+
+test('its resource is the one that clients write with a slash', async () => {
+  const redirectUri = 'http://127.0.0.1:4711/cb'
+  const registration = await fetch(`${stack.origin}${AS}/client-registration`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ redirect_uris: [redirectUri] }),
+  })
+  const { client_id: client } = (await registration.json()) as { client_id: string }
+  const query = new URLSearchParams({
+    response_type: 'code',
+    client_id: client,
+    redirect_uri: redirectUri,
+    code_challenge: 'A'.repeat(43),
+    code_challenge_method: 'S256',
+    resource: `${stack.origin}/`,
+  })
+  const page = await fetch(`${stack.origin}${AS}/authorize?${query.toString()}`, {
+    redirect: 'manual',
+  })
+  expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('<form')])
+  const errorOf = async (resource: string): Promise<unknown> => {
+    const form = { grant_type: 'refresh_token', client_id: client, refresh_token: 'x', resource }
+    const body = new URLSearchParams(form)
+    const answer = await fetch(`${stack.origin}${AS}/token`, { method: 'POST', body })
+    return ((await answer.json()) as { error: unknown }).error
+  }
+  expect(await errorOf(`${stack.origin}/`)).toBe('invalid_grant')
+  expect(await errorOf(`${stack.origin}/other`)).toBe('invalid_target')
+})

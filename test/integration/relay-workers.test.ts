@@ -28,7 +28,10 @@ describe.each([1, 4])('with %i', (workers) => {
   const post = (localAddress: string, path: string, type: string, body: string): Promise<Answer> =>
     new Promise((resolve, reject) => {
       const asked = request(world.stack.origin + AS + path, {
-        ...{ method: 'POST', localAddress, agent: false, headers: { 'content-type': type } },
+        method: 'POST',
+        localAddress,
+        agent: false,
+        headers: { 'content-type': type },
       })
       asked.on('error', reject)
       asked.on('response', (answer) => {

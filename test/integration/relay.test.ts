@@ -65,8 +65,14 @@ test('the decision log has the logins that fail, and why', async () => {
     return found.map((line) => JSON.parse(line) as Record<string, unknown>)
   })
   expect(lines[0]).toMatchObject({
-    ...{ decision: 'deny', reason: 'relay_token', error: 'invalid_client', status: 401 },
-    ...{ endpoint: 'token', route: 'default/mcp', policy: 'default/mcp', path: `${AS}/token` },
+    decision: 'deny',
+    reason: 'relay_token',
+    error: 'invalid_client',
+    status: 401,
+    endpoint: 'token',
+    route: 'default/mcp',
+    policy: 'default/mcp',
+    path: `${AS}/token`,
     requestId: asked.headers['x-request-id'],
   })
   expect(lines[1]).toMatchObject({ reason: 'relay_refused', endpoint: 'authorize', status: 400 })

@@ -223,7 +223,8 @@ describe('filters', () => {
         world.ask(host, path, {
           method: 'OPTIONS',
           headers: {
-            ...{ origin, 'access-control-request-method': 'PUT' },
+            origin,
+            'access-control-request-method': 'PUT',
             'access-control-request-headers': 'x-a,x-b',
           },
         })

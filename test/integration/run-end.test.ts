@@ -93,8 +93,12 @@ describe('reports the error in one sentence and ends with 1', () => {
     const { port } = taken.address() as { port: number }
     const address = `127.0.0.1:${String(port)}`
     const { code, stderr } = await runWith(
-      ...['--admin', '127.0.0.1:0', '--envoy', envoyPath()],
-      ...['--envoy-admin', address],
+      '--admin',
+      '127.0.0.1:0',
+      '--envoy',
+      envoyPath(),
+      '--envoy-admin',
+      address,
     )
     taken.close()
     expect([code, stderr]).toEqual([

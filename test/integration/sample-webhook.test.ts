@@ -25,6 +25,19 @@ async function post(body: string, path = '/request', to = webhook): Promise<unkn
 const prompt = (...contents: readonly string[]): string =>
   JSON.stringify({ body: { messages: contents.map((content) => ({ role: 'user', content })) } })
 
+/** A question about a message of several texts. */
+const parts = (...contents: readonly string[]): string =>
+  JSON.stringify({
+    body: {
+      messages: contents.map((content, index) => ({
+        role: 'user',
+        content,
+        message: 0,
+        part: { index, of: contents.length },
+      })),
+    },
+  })
+
 const allowed = [200, { action: {} }]
 const blocked = {
   action: { body: 'Blocked: there is a word that may not pass.', status_code: 403 },
@@ -41,6 +54,28 @@ test.each([
   '{"body":{"choices":[]}}',
 ])('400 for what is no question: %s', async (body) => {
   expect((await post(body))[0]).toBe(400)
+})
+
+test('the texts of one message are judged joined as well', async () => {
+  expect(await post(parts('a sword', 'fish'))).toEqual([200, blocked])
+  expect(await post(prompt('a sword', 'fish'))).toEqual(allowed)
+  expect(await post(parts('mail bob@exam', 'ple.com'))).toEqual([
+    200,
+    { action: { body: 'Blocked: an address is in two parts.', status_code: 403 } },
+  ])
+  expect(await post(parts('mail bob@example.com', 'and wait'))).toEqual([
+    200,
+    {
+      action: {
+        body: {
+          messages: [
+            { role: 'user', content: 'mail [email]' },
+            { role: 'user', content: 'and wait' },
+          ],
+        },
+      },
+    },
+  ])
 })
 
 test('400 for JSON that is nested without end', async () => {

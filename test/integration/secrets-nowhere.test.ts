@@ -44,7 +44,13 @@ const PASSWORD = 'password-secret-12358'
 /** What nothing may show; of a token, each part. */
 const SECRETS = [
   ...Object.values(tokens).flatMap((token) => token.split('.')),
-  ...[QUERY, COOKIE, PROMPT, REPLY, ARGUMENT, PASSWORD, hidden],
+  QUERY,
+  COOKIE,
+  PROMPT,
+  REPLY,
+  ARGUMENT,
+  PASSWORD,
+  hidden,
 ].filter((text) => text.length > 12)
 
 let server: Backend
@@ -85,16 +91,15 @@ beforeAll(async () => {
     ],
     {
       flags: [
-        ...[
-          '--access-log',
-          '--decision-log',
-          'all',
-          '--log-claims',
-          'role',
-          '--log-level',
-          'debug',
-        ],
-        ...['--otlp', `http://127.0.0.1:${String(collector.port)}`],
+        '--access-log',
+        '--decision-log',
+        'all',
+        '--log-claims',
+        'role',
+        '--log-level',
+        'debug',
+        '--otlp',
+        `http://127.0.0.1:${String(collector.port)}`,
       ],
       environment: { OTEL_BSP_SCHEDULE_DELAY: '50', OTEL_BLRP_SCHEDULE_DELAY: '50' },
     },
@@ -180,7 +185,9 @@ const requests: readonly Sent[] = [
       rpc({ id: [ARGUMENT], method: 'tools/call' }),
       `[${call('ls', ARGUMENT)},{"${ARGUMENT}":1}]`,
     ].map((body) => ({
-      ...{ path, method: 'POST', body },
+      path,
+      method: 'POST',
+      body,
       headers: { ...json, authorization: `Bearer ${good}`, 'mcp-session-id': COOKIE },
     })),
   ),

@@ -35,8 +35,10 @@ async function withStack(
     ],
     flags: ['--otlp', collector, ...flags],
     environment: {
-      ...{ OTEL_BSP_MAX_QUEUE_SIZE: '10', OTEL_BSP_MAX_EXPORT_BATCH_SIZE: '5' },
-      ...{ OTEL_BSP_SCHEDULE_DELAY: '50', OTEL_METRIC_EXPORT_INTERVAL: '100' },
+      OTEL_BSP_MAX_QUEUE_SIZE: '10',
+      OTEL_BSP_MAX_EXPORT_BATCH_SIZE: '5',
+      OTEL_BSP_SCHEDULE_DELAY: '50',
+      OTEL_METRIC_EXPORT_INTERVAL: '100',
       OTEL_EXPORTER_OTLP_TIMEOUT: '500',
       OTEL_PROPAGATORS: 'tracecontext,b3',
     },

@@ -196,7 +196,7 @@ describe('what is cleaned away', () => {
     async (path) => {
       const upgrade = 'connection: upgrade, close\r\nupgrade: websocket'
       const request = `GET ${path} HTTP/1.1\r\nhost: a.example\r\n${upgrade}\r\n\r\n`
-      expect(await sendRaw(port, request)).toMatch(/^HTTP\/1\.1 403 /)
+      expect(await sendRaw(port, request)).toMatch(/^HTTP\/1\.1 426 /)
     },
   )
 })

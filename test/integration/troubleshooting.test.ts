@@ -98,6 +98,9 @@ beforeAll(async () => {
           mcp: { clientId: 'app', allowedOrigins: ['https://app.example'] },
         },
       }),
+      ...protectedRoute('sessions', {
+        jwtAuthentication: { ...jwtAuthentication, mcp: { bindSession: true, clientId: 'app' } },
+      }),
       ...protectedRoute('keyless', {
         jwtAuthentication: {
           providers: [{ issuer: ISSUER, jwks: remoteJwks('no-idp', nobody, '/keys') }],
@@ -111,8 +114,14 @@ beforeAll(async () => {
     ],
     {
       flags: [
-        ...['--max-body-bytes', '64KiB', '--held-bytes', '1MiB', '--body-timeout', '3s'],
-        ...['--mcp-body-bytes', '16KiB'],
+        '--max-body-bytes',
+        '64KiB',
+        '--held-bytes',
+        '1MiB',
+        '--body-timeout',
+        '3s',
+        '--mcp-body-bytes',
+        '16KiB',
       ],
     },
   )
@@ -196,6 +205,12 @@ const CASES: Readonly<Record<string, () => Promise<Answer>>> = {
   '403 insufficient-scope': async () =>
     withToken('/scopes', await sign(key, { aud: 'api', scope: 'read' })),
   '403 origin-not-allowed': () => get('/pages', { headers: { origin: 'https://evil.example' } }),
+  '403 no-subject': async () =>
+    withToken('/sessions', await sign(key, { aud: 'api', sub: undefined })),
+  '404 unknown-session': async () =>
+    get('/sessions', {
+      headers: { ...bearer(await sign(key, { aud: 'api' })), 'mcp-session-id': 'of-somebody' },
+    }),
   '403 content_filter': () => stack.post('/prompts', chat('block this')),
   '408 guardrail_body_timeout': () => begun(10).answer,
   '413 body-too-large': () => json('/tools', ' '.repeat(17 * 1024)),

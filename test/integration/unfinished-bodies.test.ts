@@ -53,8 +53,11 @@ afterAll(async () => {
 function begin(session: ClientHttp2Session, headers: object): Promise<readonly number[]> {
   const statuses = Array.from({ length: CLIENTS }, async () => {
     const stream = session.request({
-      ...{ ':method': 'POST', ':path': '/mcp', 'content-type': 'application/json' },
-      ...{ 'content-length': String(LARGEST), ...headers },
+      ':method': 'POST',
+      ':path': '/mcp',
+      'content-type': 'application/json',
+      'content-length': String(LARGEST),
+      ...headers,
     })
     stream.on('error', () => undefined)
     stream.write(Buffer.alloc(LARGEST * 0.9, ' '))

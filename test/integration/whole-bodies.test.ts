@@ -28,7 +28,9 @@ beforeEach(() => stack.reset())
 
 const call = (length: number, last = 'end'): string =>
   JSON.stringify({
-    ...{ jsonrpc: '2.0', id: 1, method: 'tools/call' },
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
     params: { name: 'add', arguments: { text: 'x'.repeat(length), last } },
   })
 

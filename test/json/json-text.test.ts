@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { JsonNode } from '../../src/json/json-node.js'
-import { JsonReader, MAX_NAME, MAX_VALUES } from '../../src/json/json-reader.js'
+import { JsonReader } from '../../src/json/json-reader.js'
 import {
   applyEdits as applyEditsInSlices,
   type Edit,
@@ -11,6 +11,7 @@ import {
   readJsonInTurns,
   SLICE,
 } from '../../src/json/json-text.js'
+import { MAX_NAME, MAX_VALUES } from '../../src/json/keeps.js'
 import { plainJson } from '../../src/json/print-json.js'
 import { atOnce, nextTurn, Pace, type Work } from '../../src/turns.js'
 import { parsedAsPairs } from '../support/parsed-as-pairs.js'
@@ -74,9 +75,39 @@ describe('readJson', () => {
   })
 
   test.each([
-    ...['0', '-0', '10', '-7', '01', '-', '-01', '00', '1.', '1.5', '.5', '1.5.5', '+1', '0x1'],
-    ...['1e3', '1E+3', '1e', '1e-', '0e0', '9'.repeat(15), '9'.repeat(16), '9'.repeat(20)],
-    ...['1a', '1 2', 'null', 'nul', 'nulll', 'true', 'tru', 'truefalse', 'false', 'fals', 'NaN'],
+    '0',
+    '-0',
+    '10',
+    '-7',
+    '01',
+    '-',
+    '-01',
+    '00',
+    '1.',
+    '1.5',
+    '.5',
+    '1.5.5',
+    '+1',
+    '0x1',
+    '1e3',
+    '1E+3',
+    '1e',
+    '1e-',
+    '0e0',
+    '9'.repeat(15),
+    '9'.repeat(16),
+    '9'.repeat(20),
+    '1a',
+    '1 2',
+    'null',
+    'nul',
+    'nulll',
+    'true',
+    'tru',
+    'truefalse',
+    'false',
+    'fals',
+    'NaN',
   ])('takes %s where JSON.parse does', (scalar) => {
     for (const text of [scalar, `[${scalar}]`, `{"a":${scalar},"b":[${scalar} ]}`]) {
       const read = readJson(bytes(text))
@@ -262,7 +293,8 @@ function slicesOf<T>(work: Work<T>): { readonly value: T; readonly slices: numbe
 test('fifty thousand edits of megabytes of two-byte characters are made in slices', () => {
   const text = `"${'ж'.repeat(98)}",`.repeat(50_000)
   const edits = Array.from({ length: 50_000 }, (_, index) => ({
-    ...{ start: 101 * index, end: 101 * index + 100 },
+    start: 101 * index,
+    end: 101 * index + 100,
     json: '"ф"',
   }))
   const { value, slices } = slicesOf(applyEditsInSlices(text, edits.toReversed(), new Pace()))

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { MemberNames } from '../../src/json/member-names.js'
+import { MemberNames } from '../../src/json/json-reader.js'
 import { runs } from '../support/runs.js'
 
 test('a name is the part of the text, also beside others with the same slot', () => {

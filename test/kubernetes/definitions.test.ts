@@ -35,6 +35,7 @@ const ours = (kind: string, spec: object): AnyObject => ({
 
 const ROUTE = { group: 'gateway.networking.k8s.io', kind: 'HTTPRoute', name: 'app' }
 const SERVICE = { group: '', kind: 'Service', name: 'hook' }
+const PROXY_BACKEND = { group: API_GROUP, kind: 'ProxyBackend', name: 'hook' }
 const REMOTE = { remote: { backendRef: { name: 'idp', port: 443 }, jwksPath: '/keys' } }
 const provider = (more: object = {}) => ({
   issuer: 'https://idp',
@@ -71,11 +72,11 @@ const REFUSED: readonly (readonly [string, AnyObject])[] = [
     }),
   ],
   [
-    'backend.ai may not be used with the target Service',
-    ours('ProxyPolicy', { targetRefs: [SERVICE], backend: { ai: {} } }),
+    'backend.ai may not be used with the target ProxyBackend',
+    ours('ProxyPolicy', { targetRefs: [PROXY_BACKEND], backend: { ai: {} } }),
   ],
   [
-    'target GRPCRoute gw of group "gateway.networking.k8s.io" is not known; expected HTTPRoute, Gateway or ListenerSet of gateway.networking.k8s.io or Service of the core group',
+    'target GRPCRoute gw of group "gateway.networking.k8s.io" is not known; expected HTTPRoute, Gateway or ListenerSet of gateway.networking.k8s.io, Service of the core group or ProxyBackend of policy.gatehouse.dev',
     ours('ProxyPolicy', { targetRefs: [{ ...ROUTE, kind: 'GRPCRoute', name: 'gw' }] }),
   ],
   [
@@ -154,8 +155,8 @@ const REFUSED: readonly (readonly [string, AnyObject])[] = [
     }),
   ],
   [
-    'backend.mcp may not be used with the target Service',
-    ours('ProxyPolicy', { targetRefs: [SERVICE], backend: { mcp: { guard: {} } } }),
+    'backend.mcp may not be used with the target ProxyBackend',
+    ours('ProxyPolicy', { targetRefs: [PROXY_BACKEND], backend: { mcp: { guard: {} } } }),
   ],
   [
     'jwks.remote.jwksPath "/the keys" is not a path',
@@ -250,6 +251,13 @@ describe('what is good', () => {
         providers: [provider({ jwks: {}, issuer: 'https://idp/v1/apps/agentic/P/S' })],
       }),
       parameters({ name: 'GUARDRAIL_WEBHOOK_KEEPALIVE_SECONDS', value: '0' }),
+      {
+        ...ours('ProxyPolicy', {
+          targetRefs: [SERVICE, PROXY_BACKEND],
+          backend: { http: { requestTimeout: '5s' } },
+        }),
+        metadata: { name: 'deadline' },
+      },
     )
   })
 })

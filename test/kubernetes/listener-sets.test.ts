@@ -72,7 +72,9 @@ test('a cluster without the kind is served, and the kind is followed when it is 
   })
   const { apiVersion, kind, spec } = definition as Record<string, object>
   await api.apply({
-    ...{ apiVersion, kind, spec },
+    apiVersion,
+    kind,
+    spec,
     metadata: {
       name: 'listenersets.gateway.networking.k8s.io',
       annotations: (definition as { metadata: { annotations: object } }).metadata.annotations,

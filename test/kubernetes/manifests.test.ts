@@ -15,6 +15,8 @@ import { apiServerFor } from './support/shared-api-server.js'
 const ENVOYS = [{ gateway: 'shop/gateway', replicas: 3, ports: [{ name: 'https', port: 443 }] }]
 const TLS = { secretName: 'server', clientSecretName: 'client' }
 
+const DIGEST = `sha256:${'0'.repeat(64)}`
+
 const CASES: readonly (readonly [string, Readonly<Record<string, unknown>>])[] = [
   ['central', {}],
   ['sidecar', { mode: 'sidecar', 'sidecar.gateway': 'shop/gateway' }],
@@ -30,7 +32,8 @@ const CASES: readonly (readonly [string, Readonly<Record<string, unknown>>])[] =
     'everything else',
     {
       imagePullSecrets: ['registry'],
-      'image.digest': `sha256:${'0'.repeat(64)}`,
+      'image.digest': DIGEST,
+      'envoy.image.digest': DIGEST,
       nodeSelector: { 'kubernetes.io/os': 'linux' },
       tolerations: [{ key: 'edge', operator: 'Exists' }],
       priorityClassName: 'system-cluster-critical',
@@ -81,6 +84,31 @@ test('a collector and the decision log are flags, where they are set', () => {
   const { args = [] } = containerNamed(render({}), 'gatehouse')
   expect(args.filter((arg) => /^--(otlp|decision-log)/.test(arg))).toEqual([])
 })
+
+describe.each([
+  ['by its tag', {}, 'envoyproxy/envoy:v1.40-latest'],
+  ['by a digest', { 'envoy.image.digest': DIGEST }, `envoyproxy/envoy@${DIGEST}`],
+  ['of a mirror', { 'envoy.image.repository': 'mirror/envoy' }, 'mirror/envoy:v1.40-latest'],
+  // As in values of earlier versions.
+  ['as one reference', { 'envoy.image': 'mirror/envoy:own' }, 'mirror/envoy:own'],
+])("Envoy's image %s", (_, values, image) => {
+  test('is that of the Envoys that the chart runs', () => {
+    expect(lint(values)).toMatchObject({ status: 0 })
+    const objects = render({ ...values, mode: 'sidecar' })
+    expect(containerNamed(objects, 'envoy')).toMatchObject({ image })
+  })
+
+  test('is that of the Envoys that Gatehouse creates', () => {
+    const objects = render({ ...values, envoys: { provision: true } })
+    expect(find(objects, 'ProxyParameters', 'gatehouse')).toMatchObject({
+      spec: { envoys: { image } },
+    })
+  })
+})
+
+test.each([['v1.40-latest'], ['sha256:0'], [DIGEST.toUpperCase()]])('"%s" is no digest', (digest) =>
+  expect(lint({ 'envoy.image.digest': digest }).status).not.toBe(0),
+)
 
 test.each([[false], [true]])('requirePolicy: %s is a flag', (requirePolicy) => {
   const { args = [] } = containerNamed(render({ requirePolicy }), 'gatehouse')
@@ -245,7 +273,9 @@ describe('the chart', () => {
     const { spec, metadata } = find(objects, 'ProxyParameters', 'gatehouse')
     expect(spec).toMatchObject({
       envoys: {
-        ...{ image: 'registry.example/envoy:2', serviceType: 'ClusterIP', replicas: 2 },
+        image: 'registry.example/envoy:2',
+        serviceType: 'ClusterIP',
+        replicas: 2,
         resources: { limits: { cpu: '2', memory: '1Gi' } },
       },
     })

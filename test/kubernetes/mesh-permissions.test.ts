@@ -185,7 +185,10 @@ async function accept({ controller }: Mesh): Promise<void> {
   const ref = { group: 'gateway.networking.k8s.io', kind: 'Gateway', name: 'edge' }
   const conditions = [
     {
-      ...{ type: 'Accepted', status: 'True', reason: 'Accepted', message: '' },
+      type: 'Accepted',
+      status: 'True',
+      reason: 'Accepted',
+      message: '',
       lastTransitionTime: '2026-01-01T00:00:00Z',
     },
   ]

@@ -53,13 +53,18 @@ beforeEach(async () => {
   url = `http://127.0.0.1:${String(port)}/chat`
   const [, policy = {}] = guardedRoute('/chat', both(hook('webhook')))
   await api.apply(gatewayClass(), {
-    ...{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } },
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name: NAMESPACE },
   })
   const objects = [
     gateway([port]),
-    ...[service('llm'), endpointSlice('llm', [{ address: ADDRESS, port: llm.port }])],
-    ...[service('webhook'), endpointSlice('webhook', [{ address: ADDRESS, port: webhook.port }])],
-    ...[route, policy],
+    service('llm'),
+    endpointSlice('llm', [{ address: ADDRESS, port: llm.port }]),
+    service('webhook'),
+    endpointSlice('webhook', [{ address: ADDRESS, port: webhook.port }]),
+    route,
+    policy,
   ]
   await api.apply(...objects.map((object) => inNamespace(NAMESPACE, object)))
   const grpc = `${ADDRESS}:${String(await freePort())}`
@@ -71,12 +76,23 @@ beforeEach(async () => {
     kubeconfig: await api.kubeconfig(),
     grpc,
     flags: [
-      ...['--provision', '--connect', grpc, '--connect-tls', AUDIENCE, '--connect-ca', cert],
-      ...['--grpc-tls-cert', cert, '--grpc-tls-key', key],
+      '--provision',
+      '--connect',
+      grpc,
+      '--connect-tls',
+      AUDIENCE,
+      '--connect-ca',
+      cert,
+      '--grpc-tls-cert',
+      cert,
+      '--grpc-tls-key',
+      key,
     ],
   })
   envoy = await startCreatedEnvoy(api, {
-    ...{ namespace: NAMESPACE, audience: AUDIENCE, folder: join(folder, 'envoy') },
+    namespace: NAMESPACE,
+    audience: AUDIENCE,
+    folder: join(folder, 'envoy'),
   })
   await eventually(async () => expect(await ask()).toBe(200), 60_000)
 }, 180_000)

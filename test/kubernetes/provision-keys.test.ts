@@ -49,8 +49,17 @@ beforeAll(async () => {
   const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
   await Promise.all([writeFile(cert, own.cert), writeFile(key, own.key)])
   const flags = [
-    ...['--provision', '--connect', grpc, '--connect-tls', AUDIENCE, '--connect-ca', cert],
-    ...['--grpc-tls-cert', cert, '--grpc-tls-key', key],
+    '--provision',
+    '--connect',
+    grpc,
+    '--connect-tls',
+    AUDIENCE,
+    '--connect-ca',
+    cert,
+    '--grpc-tls-cert',
+    cert,
+    '--grpc-tls-key',
+    key,
   ]
   const kubeconfig = await api.kubeconfig()
   startGatehouse = (...more) => startReplica({ kubeconfig, grpc, flags: [...flags, ...more] })
@@ -118,11 +127,9 @@ const shared = [
 /** A ListenerSet with a route. */
 const ofSet = () => [
   {
-    ...{
-      apiVersion: 'gateway.networking.k8s.io/v1',
-      kind: 'ListenerSet',
-      metadata: { name: 'set' },
-    },
+    apiVersion: 'gateway.networking.k8s.io/v1',
+    kind: 'ListenerSet',
+    metadata: { name: 'set' },
     spec: {
       parentRef: { name: 'gw' },
       listeners: [{ name: 'set', port: ports.get('set'), protocol: 'HTTP' }],
@@ -160,7 +167,8 @@ const asksAuthz = (key: string) => ({
 
 const asksProc = (key: string) => ({
   'envoy.filters.http.ext_authz': {
-    ...{ '@type': typeOf('http.ext_authz.v3.ExtAuthzPerRoute'), disabled: true },
+    '@type': typeOf('http.ext_authz.v3.ExtAuthzPerRoute'),
+    disabled: true,
   },
   'envoy.filters.http.ext_proc': {
     '@type': typeOf('http.ext_proc.v3.ExtProcPerRoute'),
@@ -174,7 +182,8 @@ const asksProc = (key: string) => ({
 const rogueRoutes = Object.entries<{ authz: string; proc?: string }>(ASKED).flatMap(
   ([name, { authz, proc }]) => [
     {
-      ...{ match: { prefix: `/${name}` }, direct_response: { status: 200 } },
+      match: { prefix: `/${name}` },
+      direct_response: { status: 200 },
       typed_per_filter_config: asksAuthz(authz),
     },
     ...(proc === undefined
@@ -197,14 +206,16 @@ function asRogue(bootstrap: JsonObject): JsonObject {
       name: 'envoy.filters.http.ext_authz',
       typed_config: {
         '@type': typeOf('http.ext_authz.v3.ExtAuthz'),
-        ...{ transport_api_version: 'V3', grpc_service: grpcTo('gatehouse_ext_authz') },
+        transport_api_version: 'V3',
+        grpc_service: grpcTo('gatehouse_ext_authz'),
       },
     },
     {
       name: 'envoy.filters.http.ext_proc',
       typed_config: {
         '@type': typeOf('http.ext_proc.v3.ExternalProcessor'),
-        ...{ grpc_service: grpcTo('gatehouse_ext_proc'), message_timeout: PATIENCE },
+        grpc_service: grpcTo('gatehouse_ext_proc'),
+        message_timeout: PATIENCE,
         processing_mode: { request_header_mode: 'SKIP', response_header_mode: 'SKIP' },
       },
     },
@@ -215,7 +226,8 @@ function asRogue(bootstrap: JsonObject): JsonObject {
   ]
   const manager = {
     '@type': typeOf('network.http_connection_manager.v3.HttpConnectionManager'),
-    ...{ stat_prefix: 'rogue', http_filters },
+    stat_prefix: 'rogue',
+    http_filters,
     route_config: { virtual_hosts: [{ name: 'all', domains: ['*'], routes: rogueRoutes }] },
   }
   const port_value = ports.get('rogue') ?? 0

@@ -44,7 +44,9 @@ function newUser() {
       api.apply(...rolesFor(user, values, missing)),
     start: async (): Promise<Replica> =>
       startReplica({
-        ...{ kubeconfig: await api.kubeconfig(user), name: user, lease: user },
+        kubeconfig: await api.kubeconfig(user),
+        name: user,
+        lease: user,
         flags: ['--provision', '--connect', 'gatehouse.infra.svc:18000'],
       }),
   }

@@ -64,7 +64,8 @@ beforeAll(async () => {
   for (const tenant of TENANTS) await deploy(tenant)
   await api.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'mallory' } })
   await api.apply({
-    ...{ apiVersion: 'v1', kind: 'ServiceAccount' },
+    apiVersion: 'v1',
+    kind: 'ServiceAccount',
     metadata: { name: 'gw-gatehouse', namespace: 'mallory' },
   })
   grpc = `${ADDRESS}:${String(await freePort())}`
@@ -72,8 +73,17 @@ beforeAll(async () => {
   const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
   await Promise.all([writeFile(cert, own.cert), writeFile(key, own.key)])
   flags = [
-    ...['--provision', '--connect', grpc, '--connect-tls', AUDIENCE, '--connect-ca', cert],
-    ...['--grpc-tls-cert', cert, '--grpc-tls-key', key],
+    '--provision',
+    '--connect',
+    grpc,
+    '--connect-tls',
+    AUDIENCE,
+    '--connect-ca',
+    cert,
+    '--grpc-tls-cert',
+    cert,
+    '--grpc-tls-key',
+    key,
   ]
   replica = await startReplica({ kubeconfig: await api.kubeconfig(), grpc, flags })
   for (const namespace of TENANTS) {
@@ -201,7 +211,8 @@ describe('an Envoy', () => {
   test.each(['bob/gw', '*', 'alice/other', ''])('does not read that of "%s"', async (cluster) => {
     const token = await tokenFor(api, account('alice'), AUDIENCE)
     expect(await ask(cluster, LISTENER_TYPE, token)).toMatchObject({
-      ...{ code: status.PERMISSION_DENIED, details: 'this Envoy serves the Gateway alice/gw' },
+      code: status.PERMISSION_DENIED,
+      details: 'this Envoy serves the Gateway alice/gw',
     })
   })
 })
@@ -278,12 +289,17 @@ test('without the right to review tokens no Envoy is served, and the log says wh
   await api.apply(...rolesFor(user, values, { permission, verb: 'create' }))
   const to = `${ADDRESS}:${String(await freePort())}`
   const guest = await startReplica({
-    ...{ kubeconfig: await api.kubeconfig(user), name: user, lease: user, grpc: to, flags },
+    kubeconfig: await api.kubeconfig(user),
+    name: user,
+    lease: user,
+    grpc: to,
+    flags,
   })
   try {
     const token = await tokenFor(api, account('alice'), AUDIENCE)
     expect(await ask('alice/gw', LISTENER_TYPE, token, to)).toMatchObject({
-      ...{ code: status.UNAVAILABLE, details: 'the token cannot be reviewed' },
+      code: status.UNAVAILABLE,
+      details: 'the token cannot be reviewed',
     })
     expect(guest.log()).toContain('cannot create resource \\"tokenreviews\\"')
     expect(guest.log()).not.toContain(token.split('.')[2])
@@ -325,7 +341,8 @@ describe('with workers', () => {
     const token = await tokenFor(api, account('alice'), AUDIENCE)
     expect((await ask('alice/gw', SECRET_TYPE, token)).names).toEqual(['alice/certificate'])
     expect(await ask('bob/gw', LISTENER_TYPE, token)).toMatchObject({
-      ...{ code: status.PERMISSION_DENIED, details: 'this Envoy serves the Gateway alice/gw' },
+      code: status.PERMISSION_DENIED,
+      details: 'this Envoy serves the Gateway alice/gw',
     })
   })
 

@@ -27,7 +27,8 @@ beforeAll(async () => {
   await api.apply(
     parameters('of-class', { image: 'registry.example/envoy:1', serviceType: 'ClusterIP' }),
     {
-      ...{ apiVersion: GATEWAY_API, kind: 'GatewayClass' },
+      apiVersion: GATEWAY_API,
+      kind: 'GatewayClass',
       metadata: { name: 'gatehouse' },
       spec: {
         controllerName: `${API_GROUP}/gatehouse`,
@@ -49,7 +50,9 @@ afterAll(async () => {
 const parametersRef = (name: string) => ({ group: API_GROUP, kind: 'ProxyParameters', name })
 
 const parameters = (name: string, envoys: object): object => ({
-  ...{ apiVersion: `${API_GROUP}/v1alpha1`, kind: 'ProxyParameters', metadata: { name } },
+  apiVersion: `${API_GROUP}/v1alpha1`,
+  kind: 'ProxyParameters',
+  metadata: { name },
   spec: { envoys },
 })
 
@@ -174,7 +177,9 @@ describe('a Gateway of the class', () => {
     expect(template.spec.containers[0]).toMatchObject({
       image: 'registry.example/envoy:1',
       securityContext: {
-        ...{ runAsNonRoot: true, allowPrivilegeEscalation: false, readOnlyRootFilesystem: true },
+        runAsNonRoot: true,
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
         capabilities: { drop: ['ALL'] },
       },
     })
@@ -228,7 +233,8 @@ describe("a Gateway's infrastructure", () => {
       'labelled',
       withInfrastructure([8080], {
         labels: {
-          ...{ team: 'a', 'app.kubernetes.io/name': 'mine' },
+          team: 'a',
+          'app.kubernetes.io/name': 'mine',
           'policy.gatehouse.dev/gateway-namespace': 'shop',
           'gateway.networking.k8s.io/gateway-name': 'other',
         },
@@ -242,7 +248,8 @@ describe("a Gateway's infrastructure", () => {
       for (const { labels, annotations } of parts) {
         expect(annotations).toMatchObject({ note: 'a' })
         expect(labels).toMatchObject({
-          ...{ team: 'a', 'app.kubernetes.io/name': 'envoy' },
+          team: 'a',
+          'app.kubernetes.io/name': 'envoy',
           'gateway.networking.k8s.io/gateway-name': 'gw',
         })
         expect(labels).not.toHaveProperty('policy.gatehouse.dev/gateway-namespace')
@@ -291,7 +298,9 @@ describe("a Gateway's infrastructure", () => {
 describe('Gatehouse leaves alone', () => {
   test('an object of that name which it did not create, and says so, until it is gone', async () => {
     const foreign = {
-      ...{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'gw-gatehouse' } },
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'gw-gatehouse' },
       data: { own: 'data' },
     }
     await deploy('taken', foreign, gateway([8080]))
@@ -306,7 +315,9 @@ describe('Gatehouse leaves alone', () => {
   test('a Gateway whose Envoys have a Service by hand', async () => {
     const labels = { 'gateway.networking.k8s.io/gateway-name': 'gw' }
     const service = {
-      ...{ apiVersion: 'v1', kind: 'Service', metadata: { name: 'by-hand', labels } },
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: 'by-hand', labels },
       spec: { ports: [{ port: 80 }] },
     }
     await deploy('by-hand', service, gateway([80]))

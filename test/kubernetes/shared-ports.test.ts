@@ -88,8 +88,8 @@ describe('one Envoy of both', () => {
     expect(await envoy.listeners()).toEqual([`${OLDER}/gw/${String(port)}`])
   })
 
-  test('the younger one is in conflict, and names the winner', async () => {
-    const message = `port ${String(port)} is that of Gateway ${OLDER}/gw, which is older`
+  test('the younger one is in conflict, and says with what', async () => {
+    const message = `port ${String(port)} is that of a Gateway of another namespace, which is older`
     await eventually(async () =>
       expect(await listenerOf(YOUNGER)).toMatchObject({
         Accepted: { status: 'False', reason: 'PortUnavailable', message },

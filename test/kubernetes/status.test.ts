@@ -175,7 +175,9 @@ test('the status of a Gateway of another controller is left alone', async () => 
 
 describe('a policy on a Gateway', () => {
   const target = (name: string, sectionName?: string): object => ({
-    ...{ group: 'gateway.networking.k8s.io', kind: 'Gateway', name },
+    group: 'gateway.networking.k8s.io',
+    kind: 'Gateway',
+    name,
     ...(sectionName !== undefined && { sectionName }),
   })
   const deny = { action: 'Deny', policy: { matchExpressions: ['false'] } }

@@ -10,7 +10,11 @@ import { runs } from '../support/runs.js'
 
 const chunk = (content: string, more: object = {}, around: object = {}): string =>
   JSON.stringify({
-    ...{ id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: 'm', ...around },
+    id: 'chatcmpl-1',
+    object: 'chat.completion.chunk',
+    created: 1,
+    model: 'm',
+    ...around,
     choices: [{ index: 0, delta: { content, ...more }, finish_reason: null }],
   })
 

@@ -135,7 +135,7 @@ describe('framing', () => {
     const lines = Buffer.from(`data:[\n${'data:\n'.repeat(60_000)}data:]\n\n`)
     expect(readAll(createSseReader(MB), lines).done).toEqual({
       ok: false,
-      error: 'an event of the stream has too many lines',
+      error: 'an event of the stream has too many lines (line 1)',
     })
   })
 

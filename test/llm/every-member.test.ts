@@ -9,6 +9,7 @@ import { readReply, readRequest } from '../../src/llm/read-body.js'
 import { rewrite } from '../../src/llm/text/conversation.js'
 import { atOnce } from '../../src/turns.js'
 import { someRows } from '../support/some-rows.js'
+import { untold } from './untold.js'
 
 const FOLDER = new URL('./every-member/', import.meta.url)
 const INSPECTS = { tools: true, files: false }
@@ -57,7 +58,10 @@ const SECRETS = ['tell me, where is the fox?', '4111-1111-1111-1111', 'fox@examp
 
 /** Settings that hold any characters but blanks. */
 const CREDENTIALS: ReadonlySet<string> = new Set([
-  ...['key', 'authorization', 'authorization_token', 'X-Api-Key'],
+  'key',
+  'authorization',
+  'authorization_token',
+  'X-Api-Key',
 ])
 
 /** The places and secrets that pass unseen. */
@@ -82,13 +86,14 @@ function unseen(read: (body: Uint8Array) => ReturnType<typeof readRequest>, json
   })
 }
 
-const expected = (json: string): unknown => JSON.parse(json.replaceAll('"a text"', '"A TEXT"'))
+const expected = (json: string): unknown =>
+  untold(JSON.parse(json.replaceAll('"a text"', '"A TEXT"')))
 
 describe('requests', () => {
   test.each(someRows(namesOf('request')))('%s', (name) => {
     const json = bodyIn(name)
     const read = (body: Uint8Array) => readRequest(body, '', INSPECTS)
-    expect(shouted(read, json)).toEqual(expected(json))
+    expect(untold(shouted(read, json))).toEqual(expected(json))
     expect(unseen(read, json)).toEqual([])
   })
 })
@@ -100,6 +105,8 @@ describe('replies', () => {
     for (const kind of ['model', 'any', 'error'] as const)
       expect(unseen((body) => readReply(body, kind, '', INSPECTS), json)).toEqual([])
     for (const kind of ['model', 'any'] as const)
-      expect(shouted((body) => readReply(body, kind, '', INSPECTS), json)).toEqual(expected(json))
+      expect(untold(shouted((body) => readReply(body, kind, '', INSPECTS), json))).toEqual(
+        expected(json),
+      )
   })
 })

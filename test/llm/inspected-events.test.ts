@@ -49,7 +49,8 @@ const CASES: readonly (readonly [string, object, string])[] = [
   [
     'a file of an item of OpenAI',
     {
-      ...{ type: 'response.output_item.done', output_index: 0 },
+      type: 'response.output_item.done',
+      output_index: 0,
       item: { type: 'code_interpreter_call', outputs: [{ image_url: file('a secret') }] },
     },
     'file assistant: a secret',
@@ -70,9 +71,11 @@ const CASES: readonly (readonly [string, object, string])[] = [
   [
     'a document of a block of Anthropic',
     {
-      ...{ type: 'content_block_start', index: 0 },
+      type: 'content_block_start',
+      index: 0,
       content_block: {
-        ...{ type: 'web_fetch_tool_result', tool_use_id: 't' },
+        type: 'web_fetch_tool_result',
+        tool_use_id: 't',
         content: { type: 'web_fetch_result', url: 'https://a.example', content: document },
       },
     },
@@ -113,7 +116,8 @@ test.each(CASES)('%s: not shown unless the webhook asks for it', (_, data) => {
 
 test('each text of a definition is one by itself, more than eight are shown as their JSON', () => {
   const of = (count: number): object => ({
-    ...{ type: 'response.output_item.done', output_index: 0 },
+    type: 'response.output_item.done',
+    output_index: 0,
     item: { ...listed, tools: Array.from({ length: count }, (_, at) => tool(`about ${at}`)) },
   })
   const eight = eventOf(of(8)).pieces

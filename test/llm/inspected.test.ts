@@ -138,7 +138,8 @@ describe('files', () => {
     const source = { type: 'base64', media_type: 'text/plain', data: base64('a note') }
     expect(
       shown({
-        ...{ model: 'm', max_tokens: 1 },
+        model: 'm',
+        max_tokens: 1,
         messages: [{ role: 'user', content: [{ type: 'document', source }] }],
       }),
     ).toContain('file user: a note')

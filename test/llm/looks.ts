@@ -5,7 +5,7 @@ import type { Work } from '../../src/turns.js'
 
 /** Each value of JSON is looked at once or a few times. */
 export class Looks {
-  private now = 0
+  #now = 0
   readonly slices: number[] = []
 
   /** Counts whoever asks what a value is. */
@@ -20,7 +20,7 @@ export class Looks {
     const { type } = node
     Object.defineProperty(node, 'type', {
       get: () => {
-        this.now += 1
+        this.#now += 1
         return type
       },
     })
@@ -28,14 +28,14 @@ export class Looks {
 
   /** Something else that counts. */
   look(): void {
-    this.now += 1
+    this.#now += 1
   }
 
   run<T>(work: Work<T>): T {
     for (;;) {
-      this.now = 0
+      this.#now = 0
       const step = work.next()
-      this.slices.push(this.now)
+      this.slices.push(this.#now)
       if (step.done === true) return step.value
     }
   }

@@ -48,15 +48,26 @@ function bothWays(
 const MESSAGE = { role: 'assistant', content: 'Hello', refusal: null, annotations: [] }
 const CHOICE = { index: 0, message: MESSAGE, logprobs: null, finish_reason: 'stop' }
 const USAGE = {
-  ...{ prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 },
+  prompt_tokens: 1,
+  completion_tokens: 2,
+  total_tokens: 3,
   prompt_tokens_details: { cached_tokens: 0, audio_tokens: 0 },
 }
 const REPLY = {
-  ...{ id: 'chatcmpl-1', object: 'chat.completion', created: 1, model: 'm' },
-  ...{ choices: [CHOICE], usage: USAGE, service_tier: 'default', system_fingerprint: 'fp_1' },
+  id: 'chatcmpl-1',
+  object: 'chat.completion',
+  created: 1,
+  model: 'm',
+  choices: [CHOICE],
+  usage: USAGE,
+  service_tier: 'default',
+  system_fingerprint: 'fp_1',
 }
 const REQUEST = {
-  ...{ model: 'm', temperature: 0.5, stream: false, user: 'u-1' },
+  model: 'm',
+  temperature: 0.5,
+  stream: false,
+  user: 'u-1',
   messages: [
     { role: 'system', content: 'Be brief.' },
     { role: 'user', content: 'Hi "there"\n' },
@@ -117,10 +128,39 @@ const word = fc.constantFrom(
 )
 const scalar = fc.oneof(word, fc.constantFrom(null, 1.5, true))
 const NAMES = [
-  ...['role', 'content', 'model', 'user', 'type', 'name', 'index', 'message', 'finish_reason'],
-  ...['logprobs', 'refusal', 'annotations', 'tool_calls', 'usage', 'total_tokens', 'id', 'Role'],
-  ...['prompt_tokens_details', 'messages', 'choices', 'input', 'system', 'tokens', 'object', 'a b'],
-  ...['function_call', 'audio', 'reasoning_content', 'stream', 'created', 'text', 'delta', 'error'],
+  'role',
+  'content',
+  'model',
+  'user',
+  'type',
+  'name',
+  'index',
+  'message',
+  'finish_reason',
+  'logprobs',
+  'refusal',
+  'annotations',
+  'tool_calls',
+  'usage',
+  'total_tokens',
+  'id',
+  'Role',
+  'prompt_tokens_details',
+  'messages',
+  'choices',
+  'input',
+  'system',
+  'tokens',
+  'object',
+  'a b',
+  'function_call',
+  'audio',
+  'reasoning_content',
+  'stream',
+  'created',
+  'text',
+  'delta',
+  'error',
 ]
 const few = fc.dictionary(
   fc.constantFrom(...NAMES),

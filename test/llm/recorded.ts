@@ -5,7 +5,9 @@ const TOOLS = [{ type: 'function', function: { name: 'f', description: 'd', para
 const LOGPROBS = {
   content: [
     {
-      ...{ token: 'Hello', logprob: -0.1, bytes: [72] },
+      token: 'Hello',
+      logprob: -0.1,
+      bytes: [72],
       top_logprobs: [
         { token: 'Hello', logprob: -0.1 },
         { token: 'Hi', logprob: -2 },
@@ -44,11 +46,16 @@ const blocks = [
 
 const items = [
   {
-    ...{ type: 'reasoning', id: 'rs_1', encrypted_content: 'gAAA' },
+    type: 'reasoning',
+    id: 'rs_1',
+    encrypted_content: 'gAAA',
     summary: [{ type: 'summary_text', text: 'They greet.' }],
   },
   {
-    ...{ type: 'message', id: 'msg_1', role: 'assistant', status: 'completed' },
+    type: 'message',
+    id: 'msg_1',
+    role: 'assistant',
+    status: 'completed',
     content: [
       { type: 'output_text', text: 'Hello', annotations: [], logprobs: LOGPROBS.content },
       { type: 'refusal', refusal: 'No.' },
@@ -81,7 +88,8 @@ const parts = [
 
 export const REQUESTS: Readonly<Record<string, object>> = {
   "a chat of Cohere's": {
-    ...{ model: 'command-a-03-2025', safety_mode: 'CONTEXTUAL' },
+    model: 'command-a-03-2025',
+    safety_mode: 'CONTEXTUAL',
     messages: [
       {
         role: 'user',
@@ -95,10 +103,12 @@ export const REQUESTS: Readonly<Record<string, object>> = {
     ],
   },
   'a chat of the AI SDK': {
-    ...{ id: 'chat-1', trigger: 'submit-message' },
+    id: 'chat-1',
+    trigger: 'submit-message',
     messages: [
       {
-        ...{ id: 'm-1', role: 'assistant' },
+        id: 'm-1',
+        role: 'assistant',
         parts: [
           { type: 'text', text: 'Hi', state: 'done' },
           {
@@ -114,7 +124,10 @@ export const REQUESTS: Readonly<Record<string, object>> = {
     ],
   },
   'a run of AG-UI': {
-    ...{ threadId: 't', runId: 'r', state: { a: 'Hi' }, forwardedProps: { b: 'Hi' } },
+    threadId: 't',
+    runId: 'r',
+    state: { a: 'Hi' },
+    forwardedProps: { b: 'Hi' },
     messages: [{ id: 'm', role: 'user', content: 'Hi', toolCalls: [] }],
     context: [{ description: 'time', value: 'noon' }],
   },
@@ -132,11 +145,16 @@ export const REQUESTS: Readonly<Record<string, object>> = {
     inferenceConfig: { stopSequences: ['END'] },
   },
   'a chat completion': {
-    ...{ model: 'gpt-5.4', user: 'u_1', tools: TOOLS, reasoning_effort: 'high', stop: ['END'] },
+    model: 'gpt-5.4',
+    user: 'u_1',
+    tools: TOOLS,
+    reasoning_effort: 'high',
+    stop: ['END'],
     messages: [
       { role: 'system', content: 'Be kind.' },
       {
-        ...{ role: 'user', name: 'bob' },
+        role: 'user',
+        name: 'bob',
         content: [
           { type: 'text', text: 'Hi' },
           { type: 'image_url', image_url: { url: 'https://a.example/i.png', detail: 'low' } },
@@ -159,7 +177,10 @@ export const REQUESTS: Readonly<Record<string, object>> = {
   },
   'a completion': { model: 'm', prompt: ['Hi'], suffix: 'Bye', stop: 'END', user: 'u_1' },
   'a response': {
-    ...{ model: 'gpt-5.4', instructions: 'Be kind.', tools: TOOLS, include: ['a.b'] },
+    model: 'gpt-5.4',
+    instructions: 'Be kind.',
+    tools: TOOLS,
+    include: ['a.b'],
     input: [
       { role: 'user', content: [{ type: 'input_text', text: 'Hi' }] },
       ...items,
@@ -171,7 +192,9 @@ export const REQUESTS: Readonly<Record<string, object>> = {
   },
   embeddings: { model: 'm', input: ['Hi', 'Bye'], encoding_format: 'float', user: 'u_1' },
   'a message of Anthropic': {
-    ...{ model: 'claude-sonnet-5', max_tokens: 9, tools: [{ name: 'f', input_schema: {} }] },
+    model: 'claude-sonnet-5',
+    max_tokens: 9,
+    tools: [{ name: 'f', input_schema: {} }],
     system: [{ type: 'text', text: 'Be kind.', cache_control: { type: 'ephemeral', ttl: '5m' } }],
     messages: [
       { role: 'user', content: 'Hi' },
@@ -196,7 +219,8 @@ export const REQUESTS: Readonly<Record<string, object>> = {
     metadata: { user_id: 'u_1' },
   },
   'contents of Gemini': {
-    ...{ tools: [{ functionDeclarations: [{ name: 'f' }] }], cachedContent: 'cachedContents/x' },
+    tools: [{ functionDeclarations: [{ name: 'f' }] }],
+    cachedContent: 'cachedContents/x',
     systemInstruction: { parts: [{ text: 'Be kind.' }] },
     contents: [
       { role: 'user', parts: [{ text: 'Hi' }] },
@@ -210,36 +234,58 @@ export const REQUESTS: Readonly<Record<string, object>> = {
 
 export const REPLIES: Readonly<Record<string, object>> = {
   "a message of Cohere's": {
-    ...{ id: 'c-1', finish_reason: 'COMPLETE' },
+    id: 'c-1',
+    finish_reason: 'COMPLETE',
     message: { role: 'assistant', tool_plan: 'I will.', content: [{ type: 'text', text: 'Hi' }] },
   },
   "a message of Ollama's": {
-    ...{ model: 'm', created_at: '2025-10-17T23:14:07Z', done: true, done_reason: 'stop' },
+    model: 'm',
+    created_at: '2025-10-17T23:14:07Z',
+    done: true,
+    done_reason: 'stop',
     message: { role: 'assistant', content: 'Hi', thinking: 'Hm.' },
   },
   "a text of Ollama's": { model: 'm', response: 'Hi', done: true, done_reason: 'stop' },
   "a message of Bedrock's": {
     output: { message: { role: 'assistant', content: [{ text: 'Hi' }] } },
-    ...{ stopReason: 'end_turn', metrics: { latencyMs: 1 } },
+    stopReason: 'end_turn',
+    metrics: { latencyMs: 1 },
   },
   images: { created: 1, data: [{ url: 'https://a.example/i.png', revised_prompt: 'A fox' }] },
   'what moderation found': {
-    ...{ id: 'modr-1', model: 'm' },
+    id: 'modr-1',
+    model: 'm',
     results: [{ flagged: true, category_applied_input_types: { violence: ['text'] } }],
   },
   'a chat completion': {
-    ...{ id: 'chatcmpl-1', object: 'chat.completion', created: 1, model: 'gpt-5.4' },
+    id: 'chatcmpl-1',
+    object: 'chat.completion',
+    created: 1,
+    model: 'gpt-5.4',
     choices: [{ index: 0, message: chatMessage, logprobs: LOGPROBS, finish_reason: 'stop' }],
-    ...{ usage: { total_tokens: 9 }, service_tier: 'default', system_fingerprint: 'fp_1' },
+    usage: { total_tokens: 9 },
+    service_tier: 'default',
+    system_fingerprint: 'fp_1',
   },
   'a completion': {
-    ...{ id: 'cmpl-1', object: 'text_completion', model: 'm' },
+    id: 'cmpl-1',
+    object: 'text_completion',
+    model: 'm',
     choices: [{ index: 0, text: 'Hello', logprobs: { tokens: ['Hello'] }, finish_reason: 'stop' }],
   },
   'a response': {
-    ...{ id: 'resp_1', object: 'response', status: 'completed', error: null, model: 'gpt-5.4' },
-    ...{ instructions: 'Be kind.', output: items, tools: TOOLS, tool_choice: 'auto' },
-    ...{ reasoning: { effort: 'low', summary: 'auto' }, metadata: { run: 'r-1' }, usage: {} },
+    id: 'resp_1',
+    object: 'response',
+    status: 'completed',
+    error: null,
+    model: 'gpt-5.4',
+    instructions: 'Be kind.',
+    output: items,
+    tools: TOOLS,
+    tool_choice: 'auto',
+    reasoning: { effort: 'low', summary: 'auto' },
+    metadata: { run: 'r-1' },
+    usage: {},
   },
   embeddings: {
     object: 'list',
@@ -247,18 +293,21 @@ export const REPLIES: Readonly<Record<string, object>> = {
     data: [{ object: 'embedding', embedding: [0.1, 0.2] }],
   },
   'a message of Anthropic': {
-    ...{ id: 'msg_1', type: 'message', role: 'assistant', model: 'claude-sonnet-5' },
-    ...{ content: blocks, stop_reason: 'end_turn', usage: { service_tier: 'standard' } },
+    id: 'msg_1',
+    type: 'message',
+    role: 'assistant',
+    model: 'claude-sonnet-5',
+    content: blocks,
+    stop_reason: 'end_turn',
+    usage: { service_tier: 'standard' },
   },
   'candidates of Gemini': {
     candidates: [
       {
         content: { role: 'model', parts },
-        ...{
-          finishReason: 'STOP',
-          index: 0,
-          safetyRatings: [{ category: 'C', probability: 'LOW' }],
-        },
+        finishReason: 'STOP',
+        index: 0,
+        safetyRatings: [{ category: 'C', probability: 'LOW' }],
         groundingMetadata: {
           webSearchQueries: ['q'],
           groundingChunks: [{ web: { uri: 'https://a.example', title: 'A' } }],
@@ -267,12 +316,17 @@ export const REPLIES: Readonly<Record<string, object>> = {
         logprobsResult: { chosenCandidates: [{ token: 'Hello', logProbability: -0.1 }] },
       },
     ],
-    ...{ usageMetadata: { totalTokenCount: 9 }, modelVersion: 'gemini-3-flash', responseId: 'r' },
+    usageMetadata: { totalTokenCount: 9 },
+    modelVersion: 'gemini-3-flash',
+    responseId: 'r',
   },
 }
 
 const chunk = (delta: object, more: object = {}): object => ({
-  ...{ id: 'chatcmpl-1', object: 'chat.completion.chunk', model: 'gpt-5.4', obfuscation: 'kY3v' },
+  id: 'chatcmpl-1',
+  object: 'chat.completion.chunk',
+  model: 'gpt-5.4',
+  obfuscation: 'kY3v',
   choices: [{ index: 0, delta, finish_reason: null, ...more }],
 })
 const place = { item_id: 'msg_1', output_index: 1, sequence_number: 9 }
@@ -281,19 +335,23 @@ const inPart = { ...place, content_index: 0 }
 export const EVENTS: Readonly<Record<string, object>> = {
   'a part of a conversation': { type: 'message.output.delta', output_index: 0, content: 'Hello' },
   'a part of an interaction': {
-    ...{ event_type: 'step.delta', index: 0 },
+    event_type: 'step.delta',
+    index: 0,
     delta: { type: 'text', text: 'Hello' },
   },
   'a part of a thread': {
-    ...{ id: 'msg_1', object: 'thread.message.delta' },
+    id: 'msg_1',
+    object: 'thread.message.delta',
     delta: { content: [{ index: 0, type: 'text', text: { value: 'Hello' } }] },
   },
   "a part of Cohere's": {
-    ...{ type: 'content-delta', index: 0 },
+    type: 'content-delta',
+    index: 0,
     delta: { message: { content: { text: 'Hello' } } },
   },
   "a citation of Cohere's": {
-    ...{ type: 'citation-start', index: 0 },
+    type: 'citation-start',
+    index: 0,
     delta: { message: { citations: { text: 'A', sources: [{ type: 'document', id: 'd' }] } } },
   },
   'a part of the AI SDK': { type: 'text-delta', id: 't', delta: 'Hello' },
@@ -312,17 +370,20 @@ export const EVENTS: Readonly<Record<string, object>> = {
   'a text of a response': { type: 'response.output_text.delta', ...inPart, delta: 'Hello' },
   'an end of a text': { type: 'response.output_text.done', ...inPart, text: 'Hello' },
   'a part of a response': {
-    ...{ type: 'response.content_part.done', ...inPart },
+    type: 'response.content_part.done',
+    ...inPart,
     part: { type: 'output_text', text: 'Hello', annotations: [] },
   },
   'an item of a response': { type: 'response.output_item.done', ...place, item: items[1] },
   'the response': { type: 'response.completed', response: REPLIES['a response'] },
   'an annotation': {
-    ...{ type: 'response.output_text.annotation.added', ...inPart },
+    type: 'response.output_text.annotation.added',
+    ...inPart,
     annotation: { type: 'url_citation', url: 'https://a.example', title: 'A' },
   },
   'an image of a response': {
-    ...{ type: 'response.image_generation_call.partial_image', ...place },
+    type: 'response.image_generation_call.partial_image',
+    ...place,
     partial_image_b64: 'iVBO',
   },
   'another event of a response': { type: 'response.web_search_call.searching', ...place },
@@ -337,23 +398,28 @@ export const EVENTS: Readonly<Record<string, object>> = {
     ]),
   ),
   'a text of a message': {
-    ...{ type: 'content_block_delta', index: 0 },
+    type: 'content_block_delta',
+    index: 0,
     delta: { type: 'text_delta', text: 'Hello' },
   },
   'a call of a message': {
-    ...{ type: 'content_block_delta', index: 0 },
+    type: 'content_block_delta',
+    index: 0,
     delta: { type: 'input_json_delta', partial_json: '{"a"' },
   },
   'a citation': {
-    ...{ type: 'content_block_delta', index: 0 },
+    type: 'content_block_delta',
+    index: 0,
     delta: { type: 'citations_delta', citation: { type: 'char_location', cited_text: 'A' } },
   },
   'a signature': {
-    ...{ type: 'content_block_delta', index: 0 },
+    type: 'content_block_delta',
+    index: 0,
     delta: { type: 'signature_delta', signature: 'EqQB' },
   },
   'the end of a message': {
-    ...{ type: 'message_delta', usage: { output_tokens: 15 } },
+    type: 'message_delta',
+    usage: { output_tokens: 15 },
     delta: { stop_reason: 'end_turn', stop_sequence: null },
   },
   'a chunk of Gemini': REPLIES['candidates of Gemini'] ?? {},

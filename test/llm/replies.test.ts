@@ -46,14 +46,18 @@ describe('what is found', () => {
           content: { type: 'advisor_redacted_result', encrypted_content: 'e', stop_reason: 'x' },
         },
         {
-          ...{ type: 'fallback', from: { model: 'a' }, to: { model: 'b' } },
+          type: 'fallback',
+          from: { model: 'a' },
+          to: { model: 'b' },
           trigger: { type: 'refusal', category: 'cyber' },
         },
         {
-          ...{ type: 'mcp_tool_listing', mcp_server_name: 's' },
+          type: 'mcp_tool_listing',
+          mcp_server_name: 's',
           tools: [
             {
-              ...{ name: 'f', description: 'A' },
+              name: 'f',
+              description: 'A',
               input_schema: { properties: { content: { type: 'string', description: 'B' } } },
             },
           ],
@@ -257,7 +261,9 @@ describe('what is found', () => {
     [
       'a message of a thread',
       {
-        ...{ id: 'msg_1', object: 'thread.message', role: 'assistant' },
+        id: 'msg_1',
+        object: 'thread.message',
+        role: 'assistant',
         content: [{ type: 'text', text: { value: 'a', annotations: [] } }],
       },
       ['assistant: a'],
@@ -322,7 +328,9 @@ describe('fields of servers beside the reply', () => {
   test('repeated fields of the request', () => {
     const body = {
       ...output(message({ type: 'output_text', text: 'a' })),
-      ...{ instructions: 'b', reasoning: { summary: 'auto' }, metadata: {} },
+      instructions: 'b',
+      reasoning: { summary: 'auto' },
+      metadata: {},
     }
     expect(lines(replyOf(body))).toEqual(['assistant: a', 'assistant: b'])
   })

@@ -10,22 +10,25 @@ const gemini = (...parts: unknown[]) => ({ contents: [{ role: 'user', parts }] }
 
 describe('settings', () => {
   const settings = {
-    ...{ model: 'meta-llama/Llama-3.1-8B-Instruct:free', user: 'u_1', reasoning_effort: 'high' },
-    ...{ service_tier: 'auto', prompt_cache_key: 'a.b', safety_identifier: 'x', stream: true },
-    ...{ response_format: { type: 'json_object' }, tool_choice: { function: { name: 'f' } } },
-    ...{
-      reasoning: { effort: 'low', summary: 'auto' },
-      logit_bias: { 50256: -100 },
-    },
-    ...{
-      modalities: ['text', 'audio'],
-      audio: { voice: 'alloy', format: 'wav' },
-      include: ['a.b'],
-    },
-    ...{ cache_control: { type: 'ephemeral', ttl: '5m' }, betas: ['context-1m-2025-08-07'] },
+    model: 'meta-llama/Llama-3.1-8B-Instruct:free',
+    user: 'u_1',
+    reasoning_effort: 'high',
+    service_tier: 'auto',
+    prompt_cache_key: 'a.b',
+    safety_identifier: 'x',
+    stream: true,
+    response_format: { type: 'json_object' },
+    tool_choice: { function: { name: 'f' } },
+    reasoning: { effort: 'low', summary: 'auto' },
+    logit_bias: { 50256: -100 },
+    modalities: ['text', 'audio'],
+    audio: { voice: 'alloy', format: 'wav' },
+    include: ['a.b'],
+    cache_control: { type: 'ephemeral', ttl: '5m' },
+    betas: ['context-1m-2025-08-07'],
     anthropic_beta: ['output-128k-2025-02-19'],
     prompt_cache_retention: '24h',
-    ...{ tools: [{ type: 'function', function: { name: 'f', description: 'what it does' } }] },
+    tools: [{ type: 'function', function: { name: 'f', description: 'what it does' } }],
     temperature: 1,
   }
   const ofGemini = {
@@ -213,7 +216,10 @@ test('what is called like tokens and vectors, and is none, is text', () => {
   const body = {
     ...user('a'),
     context: [{ description: 'time', value: 'noon' }],
-    ...{ tokens: [{ word: 'b' }], prompt_embeds: ['so many words'], input_ids: 'c d', more: 1 },
+    tokens: [{ word: 'b' }],
+    prompt_embeds: ['so many words'],
+    input_ids: 'c d',
+    more: 1,
   }
   const texts = ['a', 'time', 'noon', 'b', 'so many words', 'c d'].map((text) => `user: ${text}`)
   expect(lines(requestOf(body))).toEqual(texts)
@@ -221,8 +227,13 @@ test('what is called like tokens and vectors, and is none, is text', () => {
 
 test('lists of numbers that are settings pass', () => {
   const settings = {
-    ...{ stop_token_ids: [1], allowed_token_ids: [1], logit_bias: [[1, -1]], eos_token_id: [1] },
-    ...{ bad_words_ids: [[1]], bounds: [], sampler_order: [6, 0] },
+    stop_token_ids: [1],
+    allowed_token_ids: [1],
+    logit_bias: [[1, -1]],
+    eos_token_id: [1],
+    bad_words_ids: [[1]],
+    bounds: [],
+    sampler_order: [6, 0],
   }
   expect(lines(requestOf({ ...user('a'), ...settings }))).toEqual(['user: a'])
 })

@@ -29,7 +29,10 @@ describe('what is found', () => {
     [
       'what Ollama and llama.cpp put around a prompt',
       {
-        ...{ prompt: 'a', template: 'b', input_prefix: 'c', input_suffix: 'd' },
+        prompt: 'a',
+        template: 'b',
+        input_prefix: 'c',
+        input_suffix: 'd',
         input_extra: [{ filename: 'e', text: 'f' }],
       },
       ['user: a', 'system: b', 'user: c', 'user: d', 'user: e', 'user: f'],
@@ -68,7 +71,8 @@ describe('what is found', () => {
       {
         messages: [
           {
-            ...{ id: 'm', role: 'assistant' },
+            id: 'm',
+            role: 'assistant',
             parts: [
               { type: 'reasoning', text: 'a' },
               {
@@ -87,7 +91,10 @@ describe('what is found', () => {
     [
       'a run of AG-UI',
       {
-        ...{ threadId: 't', runId: 'r', state: { x: 'b' }, forwardedProps: { y: 'd' } },
+        threadId: 't',
+        runId: 'r',
+        state: { x: 'b' },
+        forwardedProps: { y: 'd' },
         messages: [
           { id: 'm', role: 'user', content: 'a' },
           { id: 'n', role: 'assistant', toolCalls: [{ function: { name: 'f', arguments: '{}' } }] },
@@ -134,7 +141,9 @@ describe('what is found', () => {
       {
         messages: [
           {
-            ...{ role: 'assistant', content: 'a', Thinking: 'c' },
+            role: 'assistant',
+            content: 'a',
+            Thinking: 'c',
             annotations: [{ type: 'file', file: { content: [{ type: 'text', text: 'b' }] } }],
           },
         ],

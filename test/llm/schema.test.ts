@@ -55,7 +55,9 @@ describe.each(HOLDERS)('%s', (_holder, holding) => {
 
   test('shows no settings, whatever the properties are called', () => {
     const schema = {
-      ...{ type: 'object', required: ['tokens'], additionalProperties: false },
+      type: 'object',
+      required: ['tokens'],
+      additionalProperties: false,
       properties: {
         tokens: { type: 'array', items: { type: 'string', format: 'uri' } },
         logprobs: { type: ['object', 'null'], properties: { prompt_embeds: { type: 'number' } } },
@@ -70,9 +72,13 @@ describe.each(HOLDERS)('%s', (_holder, holding) => {
 
 test('settings of a tool are settings only where a tool has them', () => {
   const tool = {
-    ...{ type: 'mcp', server_label: 's', server_url: 'https://a.example/mcp' },
-    ...{ authorization: 'Bearer abc', headers: { Authorization: 'abc', note: WORDY } },
-    ...{ require_approval: { never: { tool_names: ['f'] } }, allowed_tools: { tool_names: ['f'] } },
+    type: 'mcp',
+    server_label: 's',
+    server_url: 'https://a.example/mcp',
+    authorization: 'Bearer abc',
+    headers: { Authorization: 'abc', note: WORDY },
+    require_approval: { never: { tool_names: ['f'] } },
+    allowed_tools: { tool_names: ['f'] },
     meta: { name: WORDY, authorization: WORDY, vector_store_ids: [WORDY], type: LOWER },
   }
   expect(shown({ tools: [tool] })).toEqual([WORDY, WORDY, WORDY, WORDY, LOWER])

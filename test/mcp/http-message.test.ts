@@ -175,6 +175,12 @@ describe('a body that could be read in two ways is 400', () => {
       rpc('completion/complete', { ref: { type: 'ref/prompt', name: LONG } }),
       [-32_602, 1],
     ],
+    ['half a character in an argument', call('x', { arguments: { a: '\ud800' } }), [-32_600, 1]],
+    [
+      'half a character in a batch',
+      JSON.stringify([call('x', { arguments: { a: '\udfff' } })]),
+      INVALID,
+    ],
     ['an empty batch', '[]', INVALID],
     ['a batch of a scalar', '[1]', INVALID],
   ])('%s', (_what, body, refusal) => {

@@ -51,8 +51,14 @@ const start = async (name: string, grpc = GRPC, closed = CLOSED): Promise<Replic
     kubeconfig: await api.kubeconfig('guest'),
     grpc,
     flags: [
-      ...['--for', 'envoy-gateway', '--route-key', 'envoy-gateway'],
-      ...['--connect', GRPC, '--closed', closed],
+      '--for',
+      'envoy-gateway',
+      '--route-key',
+      'envoy-gateway',
+      '--connect',
+      GRPC,
+      '--closed',
+      closed,
     ],
   })
 
@@ -66,8 +72,11 @@ function roleForBackends(user: string): readonly AnyObject[] {
   const subjects = [{ apiGroup: rbac, kind: 'User', name: user }]
   const role = { apiVersion: `${rbac}/v1`, kind: 'ClusterRole', metadata, rules }
   const binding = {
-    ...{ apiVersion: role.apiVersion, kind: 'ClusterRoleBinding', metadata },
-    ...{ roleRef, subjects },
+    apiVersion: role.apiVersion,
+    kind: 'ClusterRoleBinding',
+    metadata,
+    roleRef,
+    subjects,
   }
   return [role, binding]
 }

@@ -16,8 +16,14 @@ testRelay({
   origin: `http://127.0.0.1:${String(PORT)}`,
   grpc: GRPC,
   flags: [
-    ...['--for', 'envoy-gateway', '--route-key', 'envoy-gateway'],
-    ...['--connect', GRPC, '--closed', CLOSED],
+    '--for',
+    'envoy-gateway',
+    '--route-key',
+    'envoy-gateway',
+    '--connect',
+    GRPC,
+    '--closed',
+    CLOSED,
   ],
   start: async () => {
     const api = await apiServerFor()

@@ -100,8 +100,14 @@ beforeAll(async () => {
     command: 'serve',
     resources: policies(webhookPort),
     flags: [
-      ...['--for', 'envoy-gateway', '--route-key', 'envoy-gateway'],
-      ...['--resources', mesh.folder, '--grpc', GRPC],
+      '--for',
+      'envoy-gateway',
+      '--route-key',
+      'envoy-gateway',
+      '--resources',
+      mesh.folder,
+      '--grpc',
+      GRPC,
     ],
   })
   exported = await exportAll()

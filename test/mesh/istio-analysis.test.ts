@@ -1,7 +1,7 @@
 // The status that the analysis of a real istiod gives an EnvoyFilter: what the controller reads of it.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { acceptanceProblem } from '../../src/controller/acceptance.js'
+import { acceptanceProblem } from '../../src/controller/enforcement.js'
 import type { JsonObject } from '../../src/ir/json.js'
 import { eventually } from '../../testing/eventually.js'
 import { type Istio, startIstio } from './support/istio.js'

@@ -235,12 +235,12 @@ const everybody = {
   }) as { readonly metadata: object }),
   metadata: { name: 'same', namespace: 'tenant' },
 }
-test('a tenant cannot open a route by the name of a rule: both are closed and named, others are not', async () => {
+test('a tenant cannot open a route by the name of a rule: both are closed, and others are not', async () => {
   await add(protect('public'))
   await enforced(YES)
   await enforced(YES, 'public')
   await add(everybody, sameName)
-  await enforced({ status: 'False', reason: 'NotSupported', message: text('tenant/same') })
+  await enforced({ status: 'False', reason: 'NotSupported', message: text('of another namespace') })
   await answers('/app', 503)
   await enforced(YES, 'public')
   expect((await send(ORIGIN, '/public')).status).toBe(401)

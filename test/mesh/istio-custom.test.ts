@@ -63,7 +63,8 @@ beforeAll(async () => {
   })
   const printed = await translateFor(
     ...(['istio', gatehouse.folder, '--sealed', '--custom-provider', 'gatehouse'] as const),
-    ...['--connect', `${hostOf('gatehouse')}:${String(GRPC_PORT)}`],
+    '--connect',
+    `${hostOf('gatehouse')}:${String(GRPC_PORT)}`,
   )
   manifests = parseAllDocuments(printed).map((document) => document.toJS() as AnyObject)
   await gatehouse.write('seal.yaml', ...manifests.filter(({ kind }) => kind === 'Secret'))

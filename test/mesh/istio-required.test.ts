@@ -41,11 +41,13 @@ beforeAll(async () => {
   gatehouse = await startGatehouse({
     command: 'serve',
     resources: [
-      ...[edge, ...routes],
+      edge,
+      ...routes,
       proxyPolicy('app', 'app', { jwtAuthentication: { mode: 'Strict', providers: [provider] } }),
       proxyPolicy('mcp', 'mcp', {
         jwtAuthentication: {
-          ...{ mode: 'Strict', providers: [provider] },
+          mode: 'Strict',
+          providers: [provider],
           mcp: { resourceMetadata: { resource: `${ORIGIN}/mcp` } },
         },
       }),

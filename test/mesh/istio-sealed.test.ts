@@ -50,7 +50,8 @@ beforeAll(async () => {
   gatehouse = await startGatehouse({
     command: 'serve',
     resources: [
-      ...[edge, ...routes],
+      edge,
+      ...routes,
       ...['api', 'both'].map((name) => callers(name, idp)),
       ...['llm', 'both'].map(guard),
       proxyBackend('idp', idp),

@@ -69,8 +69,14 @@ beforeAll(async () => {
     kubeconfig: await api.kubeconfig(),
     grpc: GRPC,
     flags: [
-      ...['--for', 'envoy-gateway', '--route-key', 'envoy-gateway'],
-      ...['--connect', GRPC, '--closed', CLOSED],
+      '--for',
+      'envoy-gateway',
+      '--route-key',
+      'envoy-gateway',
+      '--connect',
+      GRPC,
+      '--closed',
+      CLOSED,
     ],
   })
 }, 300_000)

@@ -67,8 +67,16 @@ beforeAll(async () => {
     command: 'serve',
     resources: [proxyBackend('idp', idp), relayPolicy(idp, `${ORIGIN}/mcp`, undefined)],
     flags: [
-      ...['--for', 'envoy-gateway', '--route-key', 'envoy-gateway', '--relay-key-file', key],
-      ...['--resources', mesh.folder, '--grpc', GRPC],
+      '--for',
+      'envoy-gateway',
+      '--route-key',
+      'envoy-gateway',
+      '--relay-key-file',
+      key,
+      '--resources',
+      mesh.folder,
+      '--grpc',
+      GRPC,
     ],
   })
   await mesh.writeText(
@@ -77,7 +85,10 @@ beforeAll(async () => {
       'envoy-gateway',
       mesh.folder,
       gatehouse.folder,
-      ...['--connect', GRPC, '--relay-key-file', key],
+      '--connect',
+      GRPC,
+      '--relay-key-file',
+      key,
     ),
   )
   await eventually(async () => {

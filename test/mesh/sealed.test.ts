@@ -57,8 +57,14 @@ beforeAll(async () => {
       ...service('guardrail', parties.webhook.port),
     ],
     flags: [
-      ...['--for', 'envoy-gateway', '--route-key', 'envoy-gateway'],
-      ...['--grpc', GRPC, '--closed', CLOSED],
+      '--for',
+      'envoy-gateway',
+      '--route-key',
+      'envoy-gateway',
+      '--grpc',
+      GRPC,
+      '--closed',
+      CLOSED,
     ],
   })
   const addresses = ['--connect', GRPC, '--closed', CLOSED]

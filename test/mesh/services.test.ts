@@ -165,15 +165,26 @@ test.each([
       command: 'serve',
       resources: policies(),
       flags: [
-        ...['--for', 'envoy-gateway', '--route-key', 'envoy-gateway'],
-        ...['--grpc', `${ADDRESS}:${String(GRPC)}`, '--closed', `${ADDRESS}:${String(CLOSED)}`],
+        '--for',
+        'envoy-gateway',
+        '--route-key',
+        'envoy-gateway',
+        '--grpc',
+        `${ADDRESS}:${String(GRPC)}`,
+        '--closed',
+        `${ADDRESS}:${String(CLOSED)}`,
         ...(typeof own === 'function' ? own() : own),
       ],
     })
     const printed = await translateFor(
       'envoy-gateway',
-      ...['--sealed', gatehouse.folder, ...connect],
-      ...['--connect', `${HOST}:${String(GRPC)}`, '--closed', `${HOST}:${String(CLOSED)}`],
+      '--sealed',
+      gatehouse.folder,
+      ...connect,
+      '--connect',
+      `${HOST}:${String(GRPC)}`,
+      '--closed',
+      `${HOST}:${String(CLOSED)}`,
     )
     const manifests = parseAllDocuments(printed).map((document) => document.toJS() as AnyObject)
     expect(manifests.map(({ kind }) => kind)).not.toContain('Backend')

@@ -40,7 +40,12 @@ const authority = (cert: string): object => ({
 const exported = (name: string): Promise<string> =>
   translateFor(
     'envoy-gateway',
-    ...[mesh.folder, gatehouse.folder, '--connect', GRPC, '--connect-tls', name],
+    mesh.folder,
+    gatehouse.folder,
+    '--connect',
+    GRPC,
+    '--connect-tls',
+    name,
   )
 
 beforeAll(async () => {
@@ -74,8 +79,16 @@ beforeAll(async () => {
     command: 'serve',
     resources: [proxyBackend('idp', idp), policy],
     flags: [
-      ...['--for', 'envoy-gateway', '--resources', mesh.folder, '--grpc', GRPC],
-      ...['--grpc-tls-cert', join(folder, 'tls.crt'), '--grpc-tls-key', join(folder, 'tls.key')],
+      '--for',
+      'envoy-gateway',
+      '--resources',
+      mesh.folder,
+      '--grpc',
+      GRPC,
+      '--grpc-tls-cert',
+      join(folder, 'tls.crt'),
+      '--grpc-tls-key',
+      join(folder, 'tls.key'),
     ],
   })
   await mesh.writeText('gatehouse.yaml', await exported(NAME))

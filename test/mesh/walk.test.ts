@@ -47,7 +47,9 @@ afterEach(async () => {
 function deployment(namespace: string, name: string): object {
   const labels = { app: name }
   return {
-    ...{ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name, namespace } },
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name, namespace },
     spec: {
       selector: { matchLabels: labels },
       template: { metadata: { labels }, spec: { containers: [{ name, image: name }] } },

@@ -1,9 +1,13 @@
 // Which keys of a provider's key set can verify a token, and what the status reports about the others.
 
-import { generateKeyPairSync, type KeyObject } from 'node:crypto'
+import { generateKeyPairSync, type KeyObject, X509Certificate } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../src/ir/json.js'
-import { describeKeySet } from '../../src/oauth/key-set.js'
+import { describeKeySet as keySetWork, type KeySetDescription } from '../../src/oauth/key-set.js'
+import { atOnce } from '../../src/turns.js'
+import { selfSigned, selfSignedRsa } from '../support/certificates.js'
+
+const describeKeySet = (jwks: JsonObject): KeySetDescription => atOnce(keySetWork(jwks))
 
 const publicJwk = (make: () => { publicKey: KeyObject }): JsonObject =>
   make().publicKey.export({ format: 'jwk' }) as JsonObject
@@ -37,10 +41,101 @@ describe('usable', () => {
       ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
     ],
   ])('%s', (_name, key, algorithms) => {
-    const { usable, skipped } = describeKeySet({ keys: [{ ...key, kid: 'k', x5t: 'ignored' }] })
+    const { usable, skipped } = describeKeySet({ keys: [{ ...key, kid: 'k' }] })
     expect(skipped).toEqual([])
-    expect(usable).toMatchObject([{ kid: 'k', algorithms }])
-    expect(Object.keys(usable[0]?.jwk ?? {})).not.toContain('x5t')
+    expect(usable).toMatchObject([{ kid: 'k', algorithms, thumbprints: [] }])
+  })
+
+  /** Members that a key set may have and that RSA keys need not have. */
+  const OPTIONAL = [
+    'kid',
+    'use',
+    'key_ops',
+    'alg',
+    'x5c',
+    'x5t',
+    'x5t#S256',
+    'x5u',
+    'crv',
+    'x',
+    'y',
+    'd',
+    'p',
+    'q',
+    'dp',
+    'dq',
+    'qi',
+    'oth',
+    'k',
+    'priv',
+    'ext',
+    'nbf',
+  ]
+
+  test.each([[null], [''], [[]]])('with %j in place of what a key does not have', (absent) => {
+    for (const name of OPTIONAL)
+      expect(describeKeySet({ keys: [{ ...rsa, [name]: absent }] }), name).toEqual({
+        usable: describeKeySet({ keys: [rsa] }).usable,
+        skipped: [],
+      })
+  })
+
+  test('an entry that occurs twice is one key, two keys of one kid are two', () => {
+    const other = { ...p256, kid: 'k' }
+    const keys = [{ ...rsa, kid: 'k' }, other, { ...rsa, kid: 'k', ext: true }, { ...rsa }]
+    expect(describeKeySet({ keys }).usable.map(({ kid }) => kid)).toEqual(['k', 'k', undefined])
+  })
+})
+
+describe('a key of a certificate alone', () => {
+  const certificates = { RSA: selfSignedRsa('idp.example'), EC: selfSigned('idp.example') }
+  const base64 = (pem: string): string => new X509Certificate(pem).raw.toString('base64')
+  const thumbprint = (hex: string): string =>
+    Buffer.from(hex.replaceAll(':', ''), 'hex').toString('base64url')
+
+  test.each(['RSA', 'EC'] as const)('%s: is its own, named by its thumbprints', (kty) => {
+    const certificate = new X509Certificate(certificates[kty].cert)
+    const types: readonly JsonObject[] = [
+      { kty },
+      {},
+      { kty: null },
+      ...(kty === 'EC' ? [{ kty, crv: 'P-256' }] : []),
+    ]
+    for (const type of types) {
+      const { usable, skipped } = describeKeySet({
+        keys: [{ ...type, use: 'sig', x5c: [base64(certificates[kty].cert)], n: '', x: null }],
+      })
+      expect(skipped).toEqual([])
+      expect(usable[0]?.key.equals(certificate.publicKey)).toBe(true)
+      expect(usable[0]?.thumbprints).toEqual(
+        [certificate.fingerprint, certificate.fingerprint256].map(thumbprint),
+      )
+    }
+  })
+
+  test('counts for its thumbprints where the entry has a key, too', () => {
+    const x5c = [base64(certificates.RSA.cert)]
+    const { usable } = describeKeySet({ keys: [{ ...p256, x5c, 'x5t#S256': 'stated' }] })
+    expect(usable[0]?.key.equals(new X509Certificate(certificates.RSA.cert).publicKey)).toBe(false)
+    expect(usable[0]?.thumbprints).toEqual([
+      thumbprint(new X509Certificate(certificates.RSA.cert).fingerprint),
+      'stated',
+    ])
+  })
+
+  test.each<[string, JsonObject, string]>([
+    ['another type', { kty: 'EC', x5c: [base64(certificates.RSA.cert)] }, '"kty"'],
+    ['another curve', { crv: 'P-384', x5c: [base64(certificates.EC.cert)] }, '"crv"'],
+    ['an algorithm of another', { alg: 'ES256', x5c: [base64(certificates.RSA.cert)] }, '"alg"'],
+    ['garbage', { kty: 'RSA', x5c: ['AAAA'] }, '"x5c"'],
+    ['a PEM', { kty: 'RSA', x5c: [certificates.RSA.cert] }, '"x5c"'],
+    ['a number', { kty: 'RSA', x5c: [7] }, '"x5c"'],
+    ['a string', { kty: 'RSA', x5c: base64(certificates.RSA.cert) }, '"x5c"'],
+    ['a null before it', { kty: 'RSA', x5c: [null, base64(certificates.RSA.cert)] }, '"x5c"'],
+  ])('is skipped with %s', (_name, key, reason) => {
+    const { usable, skipped } = describeKeySet({ keys: [rsa, key] })
+    expect(usable).toHaveLength(1)
+    expect(skipped).toMatchObject([{ index: 1, reason: expect.stringContaining(reason) as string }])
   })
 })
 
@@ -67,6 +162,7 @@ describe('skipped', () => {
     ['another curve', secp256k1, '"crv"'],
     ['a coordinate that is too short', { ...p256, x: 'AAAA' }, '32 bytes'],
     ['a coordinate with padding', { ...p256, x: `${p256['x'] as string}=` }, '32 bytes'],
+    ['a point that is not on its curve', { ...p521, x: p521['y'] }, 'public key'],
     ['Ed448', ed448, '"crv"'],
     ['X25519', x25519, '"crv"'],
     ['a kid that is no string', { ...rsa, kid: 7 }, '"kid"'],
@@ -80,9 +176,9 @@ describe('skipped', () => {
     expect(skipped[0]?.reason).toContain(reason)
   })
 
-  test('names the key by its kid', () => {
-    expect(describeKeySet({ keys: [{ ...small, kid: 'old' }] }).skipped).toMatchObject([
-      { kid: 'old' },
+  test('names the key by its kid and its place', () => {
+    expect(describeKeySet({ keys: [rsa, { ...small, kid: 'old' }] }).skipped).toMatchObject([
+      { kid: 'old', index: 1 },
     ])
   })
 
@@ -97,7 +193,9 @@ describe('skipped', () => {
   })
 
   test('what comes after 256 keys', () => {
-    const { usable, skipped } = describeKeySet({ keys: Array.from({ length: 300 }, () => ed25519) })
+    const { usable, skipped } = describeKeySet({
+      keys: Array.from({ length: 300 }, (_, at) => ({ ...ed25519, kid: `k${at}` })),
+    })
     expect([usable.length, skipped.length]).toEqual([256, 44])
   })
 })

@@ -57,6 +57,10 @@ describe('redirect URIs', () => {
     'http://[::1]:8/cb',
     'cursor://anysphere.cursor-retrieval/oauth/callback',
     'com.example.app:/oauth',
+    'vscode://vscode.github-authentication/did-authenticate',
+    'http://127.0.0.1:33418',
+    'http://localhost',
+    'http://localhost:33418/',
   ])('%s is accepted and echoed as sent', (uri) => {
     expect(register({ redirect_uris: [uri] }).body.redirect_uris).toEqual([uri])
   })
@@ -82,6 +86,32 @@ describe('redirect URIs', () => {
     ['a file', { redirect_uris: ['file:///etc/passwd'] }],
     ['with a user', { redirect_uris: ['https://client.example@evil.example/cb'] }],
     ['with a backslash', { redirect_uris: ['https://evil.example\\@client.example/cb'] }],
+    ...[
+      'https:/client.example/cb',
+      'https:client.example/cb',
+      'https:///client.example/cb',
+      'https://client.example',
+      'https://client.example:443/cb',
+      'https://Client.example/cb',
+      'HTTPS://client.example/cb',
+      'https://client.example/a/../cb',
+      'http://127.1/cb',
+      'https://client.example/%2e%2E/cb',
+      'https://client.example/./cb',
+      'http:/127.0.0.1/cb',
+      'https://client.example./a/..',
+      'https://0x7f.1/cb',
+      'http://localhost:80/cb',
+      'http://LOCALHOST/cb',
+      'http://localhost:08080/cb',
+      'http://localhost?x=1',
+      'http:/cb',
+      'App:/cb',
+      'app:/a/../cb',
+      'https://client.example/{id}',
+      'https://client.%65xample/cb',
+      'https://client.example:/cb',
+    ].map((uri): [string, object] => [`not in its normal form: ${uri}`, { redirect_uris: [uri] }]),
     ['with letters beyond ASCII', { redirect_uris: ['https://clıent.example/cb'] }],
   ])('%s: 400', (_, body) => {
     const reply = register(body)

@@ -35,8 +35,12 @@ function problemsOf(parts: readonly { readonly json: unknown; readonly type: str
   )
   writeFileSync(join(folder, 'dashboard.ts'), [...imports, PLAIN, ...constants, ''].join('\n'))
   const compilerOptions = {
-    ...{ strict: true, noEmit: true, skipLibCheck: true, types: [] },
-    ...{ module: 'nodenext', target: 'es2022' },
+    strict: true,
+    noEmit: true,
+    skipLibCheck: true,
+    types: [],
+    module: 'nodenext',
+    target: 'es2022',
   }
   writeFileSync(
     join(folder, 'tsconfig.json'),

@@ -17,10 +17,10 @@ import {
   ExternalProcessor,
   ProcessingResponseSchema,
 } from '../../src/grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
+import { streamMethod } from '../../src/grpc/health.js'
 import { type GrpcServer, startGrpcServer } from '../../src/grpc/server.js'
 import type { Call, GrpcService } from '../../src/grpc/service.js'
 import { Status } from '../../src/grpc/status.js'
-import { streamMethod } from '../../src/grpc/typed-methods.js'
 import { eventually } from '../../testing/eventually.js'
 import { recordingLogger } from '../grpc/recording-logger.js'
 import { ANY_PORT } from '../support/any-port.js'

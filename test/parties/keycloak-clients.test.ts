@@ -11,7 +11,7 @@ import { CLIENT_ID, publicClient, relayClient } from './support/keycloak-realm.j
 import { everyClientStepsUp } from './support/steps-up.js'
 import { startTwoModes, type TwoModes } from './support/two-modes.js'
 
-const START_MS = 200_000
+const START_MS = 400_000
 const client = { id: 'gw-relay', secret: 'secret-of-the-relay' }
 
 let keycloak: Keycloak

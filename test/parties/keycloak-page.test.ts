@@ -14,7 +14,7 @@ import { type Stack, startStack } from '../support/stack.js'
 import { type Keycloak, startKeycloak } from './support/keycloak.js'
 import { visitAnywhere } from './support/person.js'
 
-const START_MS = 200_000
+const START_MS = 400_000
 const PAGE = `${PROVIDERS}/keycloak.md`
 const CLIENTS: Record<string, McpClient> = { ts1, ts2, python }
 const [REALM = ''] = fences(PAGE, 'json')

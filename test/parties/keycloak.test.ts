@@ -21,7 +21,7 @@ import { visitForm } from './support/form-login.js'
 import { type Keycloak, startKeycloak } from './support/keycloak.js'
 import { CLIENT_ID } from './support/keycloak-realm.js'
 
-const START_MS = 200_000
+const START_MS = 400_000
 /** Keycloak's refusal of anonymous registration; the policy that it names varies. */
 const REFUSAL = /Policy '.+' rejected request to client-registration service/
 

@@ -184,7 +184,8 @@ test('a guarded request is one trace, from the client to the webhook', async () 
   const answer = await send(stack.origin, '/both/v1/chat/completions?code=hidden', {
     method: 'POST',
     headers: {
-      ...{ 'content-type': 'application/json', traceparent: traceparent(traceId) },
+      'content-type': 'application/json',
+      traceparent: traceparent(traceId),
       tracestate: STATE,
     },
     body: chat('hidden'),
@@ -211,12 +212,15 @@ test('a guarded request is one trace, from the client to the webhook', async () 
     'http.response.status_code': 200,
   })
   expect(guard?.attributes).toMatchObject({
-    ...{ 'gatehouse.route': 'default/both', 'gatehouse.outcome': 'passed' },
-    ...{ 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': 'm' },
+    'gatehouse.route': 'default/both',
+    'gatehouse.outcome': 'passed',
+    'gen_ai.operation.name': 'chat',
+    'gen_ai.request.model': 'm',
   })
   expect(pathTo(traceId, 'gatehouse.guard response')[0]?.attributes).toMatchObject({
-    ...{ 'gen_ai.response.model': 'm' },
-    ...{ 'gen_ai.usage.input_tokens': 11, 'gen_ai.usage.output_tokens': 7 },
+    'gen_ai.response.model': 'm',
+    'gen_ai.usage.input_tokens': 11,
+    'gen_ai.usage.output_tokens': 7,
   })
   expect(llm.requests[0]?.headers['traceparent']).toContain(traceId)
 })
@@ -247,8 +251,10 @@ test('a guarded stream: its span has the tokens that the last event says', async
     return found
   }, SENT_MS)
   expect(span?.attributes).toMatchObject({
-    ...{ 'gatehouse.outcome': 'passed', 'gen_ai.response.model': 'm' },
-    ...{ 'gen_ai.usage.input_tokens': 21, 'gen_ai.usage.output_tokens': 4 },
+    'gatehouse.outcome': 'passed',
+    'gen_ai.response.model': 'm',
+    'gen_ai.usage.input_tokens': 21,
+    'gen_ai.usage.output_tokens': 4,
   })
 })
 
@@ -258,7 +264,8 @@ test('a guarded MCP call is one trace, and its span names the method and the too
   const answer = await send(stack.origin, '/mcp', {
     method: 'POST',
     headers: {
-      ...{ 'content-type': 'application/json', traceparent: traceparent(traceId) },
+      'content-type': 'application/json',
+      traceparent: traceparent(traceId),
       'mcp-protocol-version': '2025-06-18',
     },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: call }),
@@ -272,10 +279,14 @@ test('a guarded MCP call is one trace, and its span names the method and the too
   expect([webhookCall?.name, guard?.name]).toEqual(['POST', 'gatehouse.guard request'])
   expect(envoy.at(-1)?.parentSpanId).toBe(CLIENT)
   expect(guard?.attributes).toEqual({
-    ...{ 'gatehouse.route': 'default/mcp', 'gatehouse.phase': 'request' },
-    ...{ 'gatehouse.outcome': 'passed', 'mcp.method.name': 'tools/call' },
-    ...{ 'mcp.protocol.version': '2025-06-18', 'mcp.tool.name': 'search' },
-    ...{ 'gen_ai.tool.name': 'search', 'gen_ai.operation.name': 'execute_tool' },
+    'gatehouse.route': 'default/mcp',
+    'gatehouse.phase': 'request',
+    'gatehouse.outcome': 'passed',
+    'mcp.method.name': 'tools/call',
+    'mcp.protocol.version': '2025-06-18',
+    'mcp.tool.name': 'search',
+    'gen_ai.tool.name': 'search',
+    'gen_ai.operation.name': 'execute_tool',
   })
 })
 
@@ -291,8 +302,11 @@ test('a denied request: the span of its check, and the line of the decision log 
     return found
   }, SENT_MS)
   expect(check?.attributes).toMatchObject({
-    ...{ 'gatehouse.decision': 'deny', 'gatehouse.reason': 'malformed-token' },
-    ...{ 'gatehouse.route': 'default/api', 'url.path': '/api/x', 'http.request.method': 'GET' },
+    'gatehouse.decision': 'deny',
+    'gatehouse.reason': 'malformed-token',
+    'gatehouse.route': 'default/api',
+    'url.path': '/api/x',
+    'http.request.method': 'GET',
     'gatehouse.request_id': answer.headers['x-request-id'],
   })
   expect(call?.name).toBe('async envoy.service.auth.v3.Authorization.Check egress')
@@ -304,7 +318,8 @@ test('a denied request: the span of its check, and the line of the decision log 
   })
   expect(line?.spanId).toBe(call?.spanId)
   expect(line?.attributes).toMatchObject({
-    ...{ 'gatehouse.reason': 'malformed-token', 'gatehouse.path': '/api/x' },
+    'gatehouse.reason': 'malformed-token',
+    'gatehouse.path': '/api/x',
     'gatehouse.requestId': answer.headers['x-request-id'],
   })
 })

@@ -38,12 +38,16 @@ beforeAll(async () => {
     resources: (port) => [
       gateway([
         {
-          ...{ name: 'https', port, protocol: 'HTTPS' },
+          name: 'https',
+          port,
+          protocol: 'HTTPS',
           tls: { mode: 'Terminate', certificateRefs: [{ kind: 'Secret', name: 'tls' }] },
         },
       ]),
       {
-        ...{ apiVersion: 'v1', kind: 'Secret', type: 'kubernetes.io/tls' },
+        apiVersion: 'v1',
+        kind: 'Secret',
+        type: 'kubernetes.io/tls',
         metadata: { name: 'tls' },
         stringData: { 'tls.crt': tls.cert, 'tls.key': tls.key },
       },
@@ -101,7 +105,11 @@ test('the official client logs in, by a browser that keeps and sends the cookies
   const ours = kept.filter(({ name }) => name.includes('gatehouse'))
   for (const cookie of ours)
     expect(cookie).toMatchObject({
-      ...{ domain: 'localhost', path: '/', httpOnly: true, secure: true, sameSite: 'Lax' },
+      domain: 'localhost',
+      path: '/',
+      httpOnly: true,
+      secure: true,
+      sameSite: 'Lax',
     })
   // That of the login is gone with it.
   expect(kindsOf(ours.map(({ name }) => name))).toEqual(['browser', 'consent'])

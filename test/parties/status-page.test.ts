@@ -59,7 +59,9 @@ beforeAll(async () => {
   stack = await startStack({
     resources: (port) => [
       gateway([port]),
-      ...[proxyBackend('idp', idp), proxyBackend('backend', mcp), proxyBackend('llm', llm)],
+      proxyBackend('idp', idp),
+      proxyBackend('backend', mcp),
+      proxyBackend('llm', llm),
       ...service('guard', webhook.port),
       ...['mcp', 'reports', 'search'].map((name) =>
         httpRoute(name, { rules: [rule(`/${name}`, 'backend')] }),
@@ -143,7 +145,10 @@ describe('each part', () => {
   test('the map leads from a route to its policy, with file and line, and to what that asks', async () => {
     await openLive()
     expect(await keysOf('routes')).toEqual([
-      ...['default/search', 'default/reports', 'default/llm', 'default/mcp'],
+      'default/search',
+      'default/reports',
+      'default/llm',
+      'default/mcp',
     ])
     const mcp = await textOf('#routes [data-key="default/mcp"]')
     for (const text of [
@@ -180,7 +185,7 @@ describe('each part', () => {
 })
 
 describe('live', () => {
-  test('a denied request appears with its reason, rule and caller, and leads to its explanation', async () => {
+  test('a denied request appears with its reason, rule and caller', async () => {
     await openLive()
     expect((await call('/mcp', { sub: 'mallory', role: 'guest' })).status).toBe(403)
     const row = page.locator('#decisions tr', { hasText: 'mallory' }).first()
@@ -194,6 +199,14 @@ describe('live', () => {
       'resources.yaml:',
     ])
       expect(text).toContain(part)
+    // The line has neither the token nor the body that the rules were asked about.
+    expect(text).toContain('not without the whole request')
+  })
+
+  test('a token that is refused leads to a command that explains it', async () => {
+    await openLive()
+    expect((await call('/mcp', { sub: 'trent', aud: 'another' })).status).toBe(401)
+    const row = page.locator('#decisions tr', { hasText: 'trent' }).first()
     await row.locator('summary').click()
     expect(await row.locator('.command').innerText()).toMatch(
       /^gatehouse explain --admin 127\.0\.0\.1:\d+ --token TOKEN_FILE --request 'GET http/,
@@ -202,7 +215,13 @@ describe('live', () => {
     await row.locator('button', { hasText: 'Copy' }).click()
     await row.locator('button', { hasText: 'Copied' }).waitFor()
     expect(await page.evaluate('navigator.clipboard.readText()')).toMatch(/^gatehouse explain /)
-    await row.locator('a', { hasText: 'Without its token' }).click()
+  })
+
+  test('a request without a token leads to its explanation', async () => {
+    await openLive()
+    expect((await send(stack.origin, '/mcp')).status).toBe(401)
+    const row = page.locator('#decisions tr', { hasText: 'no-token' }).first()
+    await row.locator('a', { hasText: 'Explain' }).click()
     await page.waitForURL(/\/explain\?request=GET/)
     expect(await textOf('pre')).toMatch(/route +default\/mcp[\s\S]*answer +401/)
   })

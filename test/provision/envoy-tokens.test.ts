@@ -43,7 +43,8 @@ afterEach(() => vi.useRealTimers())
 
 const tokensWith = (review: Review): EnvoyTokens =>
   new EnvoyTokens({
-    ...{ audience: AUDIENCE, review },
+    audience: AUDIENCE,
+    review,
     gatewayOf: () => gateways && ((account) => gateways?.get(account)),
     now: () => Date.now(),
     onWarning: (message) => warnings.push(message),
@@ -154,8 +155,12 @@ test('refused calls are counted by reason', async () => {
   const headers = [[], ['a.e30.c'], [sent({ aud: ['api'] })], [sent({ exp: 1 })], [sent()]]
   for (const values of headers) await outcome(tokens, callOf(tcp(), ...values))
   expect(tokens.refusals()).toEqual({
-    ...{ none: 1, unusable: 3, 'no-answer': 1 },
-    ...{ refused: 0, 'no-gateway': 0, limit: 0 },
+    none: 1,
+    unusable: 3,
+    'no-answer': 1,
+    refused: 0,
+    'no-gateway': 0,
+    limit: 0,
   })
 })
 

@@ -4,8 +4,7 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { expect, test } from 'vitest'
 import type { ProvisionedGateway } from '../../src/ir/provisioned-gateway.js'
-import { ADMIN_SCRIPT } from '../../src/provision/admin-script.js'
-import { envoyManifests } from '../../src/provision/manifests.js'
+import { ADMIN_SCRIPT, envoyManifests } from '../../src/provision/manifests.js'
 
 test("the script for Envoy's admin interface is that of the chart", () => {
   const file = resolve(import.meta.dirname, '../../deploy/helm/gatehouse/files/admin.pl')
@@ -13,14 +12,18 @@ test("the script for Envoy's admin interface is that of the chart", () => {
 })
 
 const gateway: ProvisionedGateway = {
-  ...{ namespace: 'shop', name: 'gw', objectName: 'gw-gatehouse' },
+  namespace: 'shop',
+  name: 'gw',
+  objectName: 'gw-gatehouse',
   labels: { team: 'shop', 'sidecar.istio.io/inject': 'true' },
   annotations: {
     note: 'a',
     'sidecar.istio.io/proxyImage': 'evil.example/miner:1',
     'service.beta.kubernetes.io/aws-load-balancer-internal': 'true',
   },
-  ...{ ports: [8080], image: 'registry.example/envoy:1', serviceType: 'LoadBalancer' },
+  ports: [8080],
+  image: 'registry.example/envoy:1',
+  serviceType: 'LoadBalancer',
   resources: {},
 }
 

@@ -56,14 +56,21 @@ async function webhook(steps: readonly Step[], options: TlsOptions = {}): Promis
 }
 
 const call = (port: number): PooledCall => ({
-  ...{ backend: 'guard', maxConnections: 1, keepAliveSeconds: 300, phase: 'request' },
+  backend: 'guard',
+  maxConnections: 1,
+  keepAliveSeconds: 300,
+  phase: 'request',
   target: {
     url: 'https://guard.example/',
     endpoints: { type: 'addresses', addresses: [{ ip: '127.0.0.1', port }] },
     tls: { hostname: 'guard.example', subjectAltNames: [], authorities: { pem: pair.cert } },
   },
-  ...{ method: 'POST', path: '/', headers: { host: 'guard.example' } },
-  ...{ body: Buffer.from('prompt'), maxBytes: 1_000_000, timeoutMs: 5_000 },
+  method: 'POST',
+  path: '/',
+  headers: { host: 'guard.example' },
+  body: Buffer.from('prompt'),
+  maxBytes: 1_000_000,
+  timeoutMs: 5_000,
   signal: new AbortController().signal,
 })
 

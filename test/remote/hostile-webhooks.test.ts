@@ -11,9 +11,17 @@ import { at, closeAfterEach, closing, serveRaw } from './support/servers.js'
 closeAfterEach()
 
 const call = (port: number, changes: Partial<PooledCall> = {}): PooledCall => ({
-  ...{ backend: 'guard', target: at(port), maxConnections: 1, keepAliveSeconds: 300 },
-  ...{ phase: 'request', method: 'POST', path: '/', headers: { host: 'guard.example' } },
-  ...{ body: Buffer.from('prompt'), maxBytes: 1_000_000, timeoutMs: 5_000 },
+  backend: 'guard',
+  target: at(port),
+  maxConnections: 1,
+  keepAliveSeconds: 300,
+  phase: 'request',
+  method: 'POST',
+  path: '/',
+  headers: { host: 'guard.example' },
+  body: Buffer.from('prompt'),
+  maxBytes: 1_000_000,
+  timeoutMs: 5_000,
   signal: new AbortController().signal,
   ...changes,
 })
@@ -73,6 +81,20 @@ test.each([
   await pools.call(call(port))
   expect(await pools.call(call(port))).toMatchObject({ ok: false, error: { type: 'broken' } })
   expect(seen.requests).toBe(2)
+})
+
+test.each([
+  ['breaks', (socket: Socket, head: string) => void socket.end(head)],
+  [
+    'is reset',
+    (socket: Socket, head: string) => void socket.write(head, () => socket.resetAndDestroy()),
+  ],
+  ['does not come in time', (socket: Socket, head: string) => void socket.write(head)],
+])('the status of an error is known although its body %s', async (_how, answerBy) => {
+  const head = 'HTTP/1.1 413 Content Too Large\r\ncontent-length: 100\r\n\r\n{'
+  const port = await serveRaw((socket) => void socket.once('data', () => answerBy(socket, head)))
+  const answer = await pooled().call(call(port, { timeoutMs: 500 }))
+  expect(answer).toEqual({ ok: true, value: { status: 413, body: [] } })
 })
 
 test('a name that is never resolved holds up neither the next call nor the end', async () => {

@@ -169,11 +169,22 @@ describe('what never replaces the last good document', () => {
     store.replies.set(URL, reply)
     await store.advance(300_000)
     expect(known(store)).toEqual({
-      ...{ document: lastGood, fetchedAt: 1_000_000, error },
+      document: lastGood,
+      fetchedAt: 1_000_000,
+      error,
       failedAt: 1_300_000,
     })
     expect(store.fetches.at(-1)).toBe('failure')
     expect(JSON.stringify(store.logs)).not.toContain('secret')
+  })
+
+  test('but not one with an entry that is no key: the others are in use', async () => {
+    const store = await ready()
+    const odd = { keys: [null, 'a', [], { kid: 'b', kty: 'RSA' }] }
+    store.replies.set(URL, answer(odd))
+    await store.advance(300_000)
+    expect(known(store)?.document).toEqual(odd)
+    expect(known(store)?.error).toBeUndefined()
   })
 
   test('it is kept for ever, and fresh again at the first success', async () => {

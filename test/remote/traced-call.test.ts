@@ -33,8 +33,10 @@ test('a call is a span, and the provider gets its context', async () => {
   const [span] = tracer.spans
   expect(span).toMatchObject({ name: 'POST', kind: 'client', parent: PARENT, end: {} })
   expect(span?.attributes).toEqual({
-    ...{ 'http.request.method': 'POST', 'http.response.status_code': 200 },
-    ...{ 'server.address': 'idp.example', 'server.port': 443 },
+    'http.request.method': 'POST',
+    'http.response.status_code': 200,
+    'server.address': 'idp.example',
+    'server.port': 443,
     'url.full': 'https://idp.example/token',
   })
   expect(sent[0]?.headers).toEqual({

@@ -63,7 +63,8 @@ test('samplers and queues are read', () => {
     ok: true,
     value: {
       traces: {
-        ...{ sampler: 'parentbased_traceidratio', ratio: 0.25 },
+        sampler: 'parentbased_traceidratio',
+        ratio: 0.25,
         batch: { maxQueueSize: 100, maxExportBatchSize: 100, scheduledDelayMillis: 5000 },
       },
       metrics: { intervalMs: 5000 },
@@ -98,13 +99,18 @@ test('what the variables ask for in vain is named', () => {
   }
   expect(
     unsupportedIn({
-      ...{ OTEL_PROPAGATORS: 'b3, tracecontext,baggage', OTEL_SPAN_EVENT_COUNT_LIMIT: '1' },
-      ...{ OTEL_EXPORTER_OTLP_HEADERS: 'a=b', OTEL_BLRP_MAX_QUEUE_SIZE: '7', OTEL_LOG_LEVEL: '' },
-      ...{ OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY: 'x', OTEL_EXPORTER_JAEGER_ENDPOINT: 'secret' },
+      OTEL_PROPAGATORS: 'b3, tracecontext,baggage',
+      OTEL_SPAN_EVENT_COUNT_LIMIT: '1',
+      OTEL_EXPORTER_OTLP_HEADERS: 'a=b',
+      OTEL_BLRP_MAX_QUEUE_SIZE: '7',
+      OTEL_LOG_LEVEL: '',
+      OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY: 'x',
+      OTEL_EXPORTER_JAEGER_ENDPOINT: 'secret',
       PATH: '/bin',
     }),
   ).toEqual([
-    ...['OTEL_EXPORTER_JAEGER_ENDPOINT', 'OTEL_SPAN_EVENT_COUNT_LIMIT'],
+    'OTEL_EXPORTER_JAEGER_ENDPOINT',
+    'OTEL_SPAN_EVENT_COUNT_LIMIT',
     'the propagator "b3" of OTEL_PROPAGATORS',
   ])
   expect(unsupportedIn({ OTEL_PROPAGATORS: 'none' })).toEqual([])

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../src/ir/json.js'
-import { createGroupXds } from '../../src/snapshot/group-xds.js'
+import { createGroupXds } from '../../src/snapshot/build-snapshot.js'
 import { atOnce } from '../../src/turns.js'
 import {
   CLUSTER_TYPE,

@@ -245,7 +245,9 @@ test('headers and keys of limits are checked and compiled one expression at a ti
         ...tokensFor('audience'),
         rateLimit: {
           local: [0, 1].map((index) => ({
-            ...{ requests: 1, per: '1m', key: `jwt.sub + "${String(index)}"` },
+            requests: 1,
+            per: '1m',
+            key: `jwt.sub + "${String(index)}"`,
           })),
         },
         transformation: {

@@ -1,7 +1,7 @@
 // Lists every metric of /metrics with its type and labels, read from the output after each event has happened once.
 
 import { createMetrics, type Metrics } from '../../src/admin/metrics.js'
-import { noRefusals } from '../../src/provision/token-refusal.js'
+import { noRefusals } from '../../src/provision/envoy-tokens.js'
 
 export interface ServedMetric {
   readonly name: string

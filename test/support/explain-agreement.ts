@@ -27,7 +27,7 @@ export interface Asked {
   readonly host: string
   readonly path: string
   readonly headers?: readonly string[]
-  readonly body?: string
+  readonly body?: string | Buffer
   readonly token?: string
 }
 
@@ -62,7 +62,9 @@ async function sent(
     ...(token === undefined ? [] : [`Authorization: Bearer ${token}`]),
     ...(body === undefined ? [] : [`Content-Length: ${String(Buffer.byteLength(body))}`]),
   ]
-  const request = Buffer.from(`${lines.join('\r\n')}\r\n\r\n${body ?? ''}`, 'latin1')
+  const bytes = typeof body === 'string' ? Buffer.from(body, 'latin1') : body
+  const start = Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1')
+  const request = Buffer.concat([start, bytes ?? Buffer.of()])
   const { status, head } = await rawBytes(stack.origin, request)
   return {
     id: headerIn(head, 'x-request-id'),
@@ -98,14 +100,17 @@ async function explained(
   asked: Asked,
 ): Promise<Explanation> {
   const { method = 'GET', host, path, headers = [], body, token } = asked
-  const file = async (text: string): Promise<string> => {
+  const file = async (text: string | Buffer): Promise<string> => {
     const path = join(folder, String((files += 1)))
     await writeFile(path, text)
     return path
   }
   const port = stack.port
   const request = [
-    ...['--listener-port', String(port), '--request', `${method} http://${host}${path}`],
+    '--listener-port',
+    String(port),
+    '--request',
+    `${method} http://${host}${path}`,
     ...headers.flatMap((header) => ['--header', header]),
     ...(token === undefined ? [] : ['--token', await file(token)]),
     ...(body === undefined ? [] : ['--body', await file(body)]),
@@ -119,7 +124,8 @@ async function explained(
     ...request,
   ])
   expect({ answer: withoutTime(answer), place, result }).toEqual({
-    ...{ answer: withoutTime(offline.answer), result: offline.result },
+    answer: withoutTime(offline.answer),
+    result: offline.result,
     place: { ...offline.place, ...(place.route && { route: place.route }) },
   })
   return offline

@@ -150,8 +150,10 @@ export const webhookLimits = (limits: Readonly<Record<string, string>>): readonl
     spec: {
       controllerName: `${API_GROUP}/gatehouse`,
       parametersRef: {
-        ...{ group: API_GROUP, kind: 'ProxyParameters' },
-        ...{ name: 'limits', namespace: 'default' },
+        group: API_GROUP,
+        kind: 'ProxyParameters',
+        name: 'limits',
+        namespace: 'default',
       },
     },
   },

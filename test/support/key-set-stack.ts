@@ -65,7 +65,12 @@ export async function startKeySetStack(...names: readonly string[]): Promise<Key
     for (const name of names) expect(await statusOf(name, k1)).toBe(200)
   })
   return {
-    ...{ ...stack, backend, idp, jwksAt, call, statusOf },
+    ...stack,
+    backend,
+    idp,
+    jwksAt,
+    call,
+    statusOf,
     conditionsOf: (name) => conditionsOf(stack, name),
     fetchesOf: (path) => idp.requests.filter((request) => request.path === path).length,
     close: async () => {

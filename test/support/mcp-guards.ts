@@ -134,6 +134,8 @@ export const events =
 
 /** A JSON-RPC request for a tool. */
 export const toolCall = (id: unknown, name: string, given: object, more: object = {}): object => ({
-  ...{ jsonrpc: '2.0', id, method: 'tools/call' },
+  jsonrpc: '2.0',
+  id,
+  method: 'tools/call',
   params: { name, arguments: given, ...more },
 })

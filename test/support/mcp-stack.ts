@@ -94,7 +94,12 @@ export async function startMcpStack(rows: Readonly<Record<string, McpRow>>): Pro
       if (row.down !== true) expect((await send(stack.origin, AS + path)).status).toBe(200)
   })
   return {
-    ...{ ...stack, backend, idp, key, issuerOf, discovery },
+    ...stack,
+    backend,
+    idp,
+    key,
+    issuerOf,
+    discovery,
     reset: () => {
       backend.requests.length = 0
       backend.answer((_request, response) => response.writeHead(200).end('backend'))

@@ -6,8 +6,12 @@ import type { StatusReport } from '../../src/admin/status-report.js'
 
 /** A report of a Gatehouse that serves and has read nothing. */
 export const emptyReport = (over: Partial<StatusReport> = {}): StatusReport => ({
-  ...{ ready: true, reasons: [], revision: 'abc' },
-  ...{ resources: [], envoys: [], remote: [] },
+  ready: true,
+  reasons: [],
+  revision: 'abc',
+  resources: [],
+  envoys: [],
+  remote: [],
   ...over,
 })
 
@@ -21,7 +25,13 @@ export const pageState = (over: Partial<PageState> = {}): PageState => ({
 
 /** A guarded route without policies. */
 export const mappedRoute = (name: string, over: Partial<MappedRoute> = {}): MappedRoute => ({
-  ...{ name, isOpen: false, isRefusing: false, guards: [], places: { first: [], count: 0 } },
-  ...{ policies: [], issuers: [], webhooks: [] },
+  name,
+  isOpen: false,
+  isRefusing: false,
+  guards: [],
+  places: { first: [], count: 0 },
+  policies: [],
+  issuers: [],
+  webhooks: [],
   ...over,
 })

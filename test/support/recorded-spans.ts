@@ -30,9 +30,12 @@ export function recordingTracer(): RecordingTracer {
       const traceId = readTraceparent(options.parent)?.traceId ?? 'f'.repeat(32)
       const id = String(spans.length + 1).padStart(16, '0')
       const span: RecordedSpan = {
-        ...{ name, ...options, traceparent: `00-${traceId}-${id}-01` },
+        name,
+        ...options,
+        traceparent: `00-${traceId}-${id}-01`,
         tracestate: options.state ?? '',
-        ...{ attributes: {}, end: undefined },
+        attributes: {},
+        end: undefined,
       }
       spans.push(span)
       return {

@@ -64,7 +64,10 @@ export async function startRelayStack(options: RelayStackOptions = {}): Promise<
   })
   await providerFetched(stack)
   return {
-    ...{ stack, idp, server, logins },
+    stack,
+    idp,
+    server,
+    logins,
     url: `${stack.origin}/mcp`,
     close: async () => {
       await stack.close()

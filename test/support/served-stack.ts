@@ -79,7 +79,11 @@ export async function startServed(
     })
   let envoy: EnvoyChild | undefined
   const stack: ServedStack = {
-    ...{ origin: `http://127.0.0.1:${String(port)}`, envoyAdmin, llm, webhook, key },
+    origin: `http://127.0.0.1:${String(port)}`,
+    envoyAdmin,
+    llm,
+    webhook,
+    key,
     gatehouse: await serve(),
     startGatehouse: async () => {
       await stack.gatehouse.close()
@@ -88,7 +92,10 @@ export async function startServed(
     startEnvoy: async () => {
       await envoy?.stop()
       const usual = buildBootstrap({
-        ...{ nodeCluster: '*', nodeId: 'envoy', connection, world: false },
+        nodeCluster: '*',
+        nodeId: 'envoy',
+        connection,
+        world: false,
         envoyAdmin: { type: 'tcp', host: '127.0.0.1', port: adminPort },
       })
       envoy = await startEnvoy({

@@ -52,7 +52,8 @@ function lent(stack: Stack, place: Pick<Stack, 'port' | 'origin'>): Stack {
   }
   return {
     ...stack,
-    ...{ port: place.port, origin: place.origin },
+    port: place.port,
+    origin: place.origin,
     log: () => stack.log().slice(log),
     output: () => stack.output().slice(output),
     ended: refuse,

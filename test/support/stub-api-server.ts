@@ -35,7 +35,9 @@ export async function clientOfStub(answer: RequestListener): Promise<KubernetesC
 
 const kubeconfigOf = (server: string): string =>
   JSON.stringify({
-    ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'stub' },
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'stub',
     clusters: [{ name: 'stub', cluster: { server, 'insecure-skip-tls-verify': true } }],
     users: [{ name: 'stub', user: {} }],
     contexts: [{ name: 'stub', context: { cluster: 'stub', user: 'stub' } }],

@@ -173,8 +173,10 @@ export const attacks: fc.Arbitrary<Attack> = parts.map(
     const mutated = changes.reduce((before, change) => change(before), text)
     const body = compress(encode(mutated))
     const headers = [
-      ...['content-type', charset === undefined ? type : `${type}; charset=${charset}`],
-      ...['accept', 'application/json, text/event-stream'],
+      'content-type',
+      charset === undefined ? type : `${type}; charset=${charset}`,
+      'accept',
+      'application/json, text/event-stream',
       ...(contentEncoding === undefined ? [] : ['content-encoding', contentEncoding]),
       ...extra,
     ]

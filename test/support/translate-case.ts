@@ -62,6 +62,7 @@ const PEMS = placeholders()
 
 export interface TranslatedCase {
   readonly ir: Ir
+  readonly statuses: readonly ResourceStatus[]
   /** The output of the golden. */
   readonly shown: object
 }
@@ -71,7 +72,8 @@ export function translateCase(input: string): TranslatedCase {
   const { resources, own } = resourcesOf(documents, setting.omit ?? [])
   const { relayKeys } = setting
   const translator = createTranslator({
-    ...{ ...OPTIONS, ...setting.options },
+    ...OPTIONS,
+    ...setting.options,
     ...(relayKeys && { relayKeys: () => relayKeys }),
   })
   const { wanted } = translator.translate(resources, new Map())
@@ -87,6 +89,7 @@ export function translateCase(input: string): TranslatedCase {
   const status = statuses.filter((one) => own.has(nameOf(one))).flatMap(statusLines)
   return {
     ir,
+    statuses,
     shown: withPlaceholders(shown({ ...ir, wanted: all, names, provisioned, status }, setting)),
   }
 }

@@ -61,7 +61,10 @@ async function secured(folder: string, port: number, mutual: boolean): Promise<T
     },
     flags: [
       ...flags,
-      ...['--grpc-tls-cert', caFile, '--grpc-tls-key', await file('key.pem', own.key)],
+      '--grpc-tls-cert',
+      caFile,
+      '--grpc-tls-key',
+      await file('key.pem', own.key),
       ...(mutual ? ['--grpc-client-ca', certFile] : []),
     ],
   }

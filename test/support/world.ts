@@ -37,7 +37,7 @@ export const token = await tokenBy(key)
 
 /** A provider and a backend, and a Gatehouse and Envoys that can be started and stopped. */
 export class World {
-  private readonly closers: (() => unknown)[] = []
+  readonly #closers: (() => unknown)[] = []
 
   private constructor(
     readonly backend: Backend,
@@ -45,7 +45,7 @@ export class World {
     readonly port: number,
     readonly grpc: string,
   ) {
-    this.closers.push(
+    this.#closers.push(
       () => backend.close(),
       () => idp.close(),
     )
@@ -62,7 +62,7 @@ export class World {
       grpc,
     )
     onTestFinished(async () => {
-      for (const close of world.closers.reverse()) await close()
+      for (const close of world.#closers.reverse()) await close()
     })
     return world
   }
@@ -93,7 +93,7 @@ export class World {
   async serve(resources = this.resources, ...more: readonly string[]): Promise<Gatehouse> {
     const flags = ['--grpc', this.grpc, '--listen-address', '127.0.0.1', ...more]
     const gatehouse = await startGatehouse({ command: 'serve', resources, flags })
-    this.closers.push(async () => {
+    this.#closers.push(async () => {
       await gatehouse.stop('SIGKILL')
       await gatehouse.close()
     })
@@ -102,7 +102,7 @@ export class World {
 
   async startEnvoy(name?: string): Promise<OtherEnvoy> {
     const envoy = await startOtherEnvoy(this.grpc, name)
-    this.closers.push(() => envoy.stop())
+    this.#closers.push(() => envoy.stop())
     return envoy
   }
 

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import { readTelemetry } from '../../src/settings/telemetry.js'
 import { createTracer } from '../../src/telemetry/create-tracer.js'
-import { createResource } from '../../src/telemetry/resource.js'
+import { createResource } from '../../src/telemetry/start-telemetry.js'
 import { contextWithin, type SentContext } from '../../src/tracing.js'
 
 const TRACE = 'a'.repeat(32)
@@ -15,7 +15,8 @@ async function passedOn(
   propagators?: string,
 ): Promise<readonly Readonly<Record<string, string>>[]> {
   const variables = {
-    ...{ OTEL_TRACES_EXPORTER: 'otlp', OTEL_TRACES_SAMPLER: 'always_off' },
+    OTEL_TRACES_EXPORTER: 'otlp',
+    OTEL_TRACES_SAMPLER: 'always_off',
     OTEL_PROPAGATORS: propagators,
   }
   const settings = readTelemetry(variables, undefined)

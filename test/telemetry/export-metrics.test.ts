@@ -23,7 +23,8 @@ test('a counter is a sum that never falls', async () => {
   })
   expect(metric).toMatchObject({
     descriptor: { name: 'a_total', description: 'All.', unit: '1' },
-    ...{ dataPointType: DataPointType.SUM, isMonotonic: true },
+    dataPointType: DataPointType.SUM,
+    isMonotonic: true,
     dataPoints: [{ ...times, attributes: { to: 'x' }, value: 3 }],
   })
 })
@@ -42,7 +43,10 @@ test('a gauge stays one, with its unit', async () => {
 test('a histogram has the counts of its buckets, without those of the smaller ones', async () => {
   const [metric] = await converted((registers) => {
     const histogram = new Histogram({
-      ...{ name: 'b_seconds', help: 'How long.', labelNames: ['to'], registers },
+      name: 'b_seconds',
+      help: 'How long.',
+      labelNames: ['to'],
+      registers,
       buckets: [1, 10],
     })
     for (const value of [0.5, 0.5, 5, 50]) histogram.observe({ to: 'x' }, value)

@@ -11,7 +11,9 @@ test('a main process that hangs is not asked without end about one key set, but 
   const questions = new KeySetQuestions((message) => posted.push(message))
   const asked = Array.from({ length: MOST_UNANSWERED }, () => questions.refetchKeySet('one'))
   expect(await questions.refetchKeySet('one')).toEqual({
-    ...{ isAnswered: false, isOlder: false, answers: 0 },
+    isAnswered: false,
+    isOlder: false,
+    answers: 0,
   })
   expect(posted).toHaveLength(MOST_UNANSWERED)
   const other = questions.refetchKeySet('two')

@@ -4,8 +4,8 @@ import { Socket } from 'node:net'
 import { expect, test } from 'vitest'
 import { nextTurn } from '../../src/turns.js'
 import type { ToWorker } from '../../src/workers/messages.js'
-import { Outbox } from '../../src/workers/outbox.js'
 import { tableMessages, type Tables } from '../../src/workers/table-changes.js'
+import { Outbox } from '../../src/workers/worker-place.js'
 
 const forget = (vanishedBy: number): ToWorker => ({ type: 'forget', vanishedBy, routes: [] })
 

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { Peer } from '../../src/grpc/peer.js'
 import { GrpcError, Status } from '../../src/grpc/status.js'
 import { TokenQuestions } from '../../src/workers/token-questions.js'
-import { answerTo, type WorkerTokens } from '../../src/workers/worker-answers.js'
+import { answerTo, type WorkerTokens } from '../../src/workers/worker-pool.js'
 
 const tcp = (): Peer => ({ type: 'tcp', address: '10.0.0.1', hasCertificate: false })
 const callOf = (peer: Peer, ...tokens: readonly string[]) => ({
@@ -81,7 +81,8 @@ test.each([[[]], [['a']], [['a', 'a']]])(
     admitted = refused
     const peer = tcp()
     await expect(worker.admit(callOf(peer, ...sent))).rejects.toMatchObject({
-      ...{ status: Status.UNAUTHENTICATED, message: 'not this one' },
+      status: Status.UNAUTHENTICATED,
+      message: 'not this one',
     })
     expect(worker.gatewayOf(peer)).toBe('')
   },
@@ -90,7 +91,8 @@ test.each([[[]], [['a']], [['a', 'a']]])(
 test('a failure of the main process refuses the call, and tells nothing of it', async () => {
   admitted = () => Promise.reject(new Error('a secret'))
   await expect(worker.admit(callOf(tcp(), 'a'))).rejects.toMatchObject({
-    ...{ status: Status.UNKNOWN, message: 'the call failed' },
+    status: Status.UNKNOWN,
+    message: 'the call failed',
   })
 })
 
@@ -147,5 +149,6 @@ test('while the main process does not answer, it is not asked without end', asyn
 
 const expectLate = (admission: Promise<void> | undefined): Promise<void> =>
   expect(admission).rejects.toMatchObject({
-    ...{ status: Status.UNAVAILABLE, message: 'the token was not reviewed in time' },
+    status: Status.UNAVAILABLE,
+    message: 'the token was not reviewed in time',
   })

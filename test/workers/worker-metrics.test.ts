@@ -1,15 +1,24 @@
 // What the main process keeps of its workers' metrics: the counters of ended workers, without routes that are gone.
 
-import { expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { MetricsJson, PlainMetric } from '../../src/admin/merged-metrics.js'
 import { createMetrics } from '../../src/admin/metrics.js'
 import type { ToWorker } from '../../src/workers/messages.js'
 import { ToldMetrics } from '../../src/workers/metrics-parts.js'
-import { WorkerMetrics } from '../../src/workers/worker-metrics.js'
+import { WorkerMetrics } from '../../src/workers/worker-pool.js'
 import type { AskedPlace } from '../../src/workers/worker-question.js'
+
+// Their answers are waited for however slow this machine is.
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
 
 interface Worker extends AskedPlace {
   isReady: boolean
+  post: AskedPlace['post']
   readonly metrics: ReturnType<typeof createMetrics>
 }
 
@@ -91,6 +100,19 @@ test('the metrics of thousands of routes come in parts, for readers at the same 
     const text = await createMetrics().text(parts)
     expect(text.match(/^gatehouse_checks_total\{.* 2$/gm)).toHaveLength(routes.length)
   }
+})
+
+test('a reader whose answer is overtaken by a later one has that one', async () => {
+  const { workers, all } = someWorkers(1, ['default/a'])
+  const [worker] = workers
+  const { post } = worker ?? {}
+  const late: ToWorker[] = []
+  if (worker) worker.post = (message) => void late.push(message)
+  const first = all.collect()
+  if (worker && post) worker.post = post
+  expect(await all.collect()).toHaveLength(1)
+  expect(await first).toHaveLength(1)
+  expect(late).toHaveLength(1)
 })
 
 test('of more readers at the same time than a worker answers, no parts are left', async () => {

@@ -32,7 +32,9 @@ test('an answer for a worker that was replaced does not reach the new one', asyn
   const asked: ((keySet: RefetchedKeySet) => void)[] = []
   const pool = new WorkerPool({
     settings: { workers: 1 } as Settings,
-    ...{ heldBytes: 0, services: [], onRestart: () => undefined },
+    heldBytes: 0,
+    services: [],
+    onRestart: () => undefined,
     logger: recordingLogger().logger,
     refetchKeySet: () => new Promise((resolve) => asked.push(resolve)),
     program: pathToFileURL(file),

@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { ToWorker } from '../../src/workers/messages.js'
-import { WorkerMetrics } from '../../src/workers/worker-metrics.js'
+import { WorkerMetrics } from '../../src/workers/worker-pool.js'
 import { fakeClock } from '../support/fake-clock.js'
 
 let restore: () => void

@@ -14,6 +14,8 @@ app = FastAPI()
 class Message(BaseModel):
     role: str
     content: str
+    # The number of its message, if that has several texts.
+    message: int | None = None
 
 
 class Prompt(BaseModel):
@@ -28,15 +30,30 @@ class Reply(BaseModel):
     choices: list[Choice]
 
 
+def joined(messages: list[Message]) -> list[str]:
+    """The texts of each message that has several, as a model reads them."""
+    texts: dict[int, str] = {}
+    for one in messages:
+        if one.message is not None:
+            texts[one.message] = texts.get(one.message, "") + one.content
+    return list(texts.values())
+
+
+def reject(text: str) -> dict:
+    return {"action": {"body": text, "status_code": 403}}
+
+
 def verdict(body: Prompt | Reply, messages: list[Message]) -> dict:
     """Changes the messages of the body where they stand."""
-    if any(BLOCKED.search(message.content) for message in messages):
-        text = "Blocked: there is a word that may not pass."
-        return {"action": {"body": text, "status_code": 403}}
-    if not any(EMAIL.search(message.content) for message in messages):
-        return {"action": {}}
+    texts = [message.content for message in messages]
+    if any(BLOCKED.search(text) for text in texts + joined(messages)):
+        return reject("Blocked: there is a word that may not pass.")
     for message in messages:
         message.content = EMAIL.sub("[email]", message.content)
+    if any(EMAIL.search(text) for text in joined(messages)):
+        return reject("Blocked: an address is in two parts.")
+    if texts == [message.content for message in messages]:
+        return {"action": {}}
     return {"action": {"body": body}}
 
 

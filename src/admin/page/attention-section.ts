@@ -1,6 +1,6 @@
 // The first section of the status page: open routes, then everything that has a problem.
 
-import { isBad, WITHOUT_POLICY } from '../../ir/status.js'
+import { isBad, isPartial, WITHOUT_POLICY } from '../../ir/status.js'
 import { each, type Work } from '../../turns.js'
 import { type Html, markup } from '../html.js'
 import {
@@ -18,6 +18,8 @@ const MAX_ITEMS = 50
 
 interface Concern {
   readonly key: string
+  /** Set if the resource is in force but for a part. */
+  readonly isPartial?: boolean
   readonly texts: readonly (string | undefined)[]
   readonly html: () => Html
 }
@@ -36,7 +38,10 @@ export function* attentionSection(report: StatusReport, search: string): Work<Se
     note:
       all.length === 0
         ? mark('good', 'Nothing')
-        : mark('bad', `${all.length} ${all.length === 1 ? 'problem' : 'problems'}`),
+        : mark(
+            all.every((one) => one.isPartial) ? 'warn' : 'bad',
+            `${all.length} ${all.length === 1 ? 'problem' : 'problems'}`,
+          ),
     items,
     foot: footOf(all.length, matching.length, left),
   }
@@ -64,7 +69,7 @@ function* concerns({
   const troubled: Concern[] = []
   yield* each(resources, (resource) => {
     if (resource.open === true) open.push(openRoute(resource))
-    const bad = resource.conditions.filter(isBad)
+    const bad = resource.conditions.filter((one) => isBad(one) || isPartial(one))
     if (bad.length > 0) troubled.push(troubledResource(resource, bad))
   })
   return [
@@ -107,17 +112,20 @@ const troubledResource = (
   bad: readonly ReportedCondition[],
 ): Concern => ({
   key: `${resource.kind} ${nameOf(resource)} ${resource.source}`,
+  isPartial: bad.every(isPartial),
   texts: [
-    ...[resource.kind, nameOf(resource), resource.source],
+    resource.kind,
+    nameOf(resource),
+    resource.source,
     ...bad.flatMap(({ reason, message }) => [reason, message]),
   ],
   html: () =>
-    markup`${mark(bad.every(isRefusal) ? 'bad' : 'warn', 'Problem')} ${resourceLink(resource)} <span class="dim">${resource.source}</span>${bad.map(badCondition)}`,
+    markup`${mark(bad.every(isRefusal) ? 'bad' : 'warn', bad.every(isPartial) ? 'In part' : 'Problem')} ${resourceLink(resource)} <span class="dim">${resource.source}</span>${bad.map(badCondition)}`,
 })
 
-/** Whether the condition says that something is not in force, not only that it waits. */
-const isRefusal = ({ status, reason }: ReportedCondition): boolean =>
-  status !== 'Unknown' || reason === WITHOUT_POLICY
+/** Whether the condition says that something is not in force, not only that it waits or that a part cannot work. */
+const isRefusal = (condition: ReportedCondition): boolean =>
+  (condition.status !== 'Unknown' || condition.reason === WITHOUT_POLICY) && !isPartial(condition)
 
 /** Returns all details of a condition that reports a problem. */
 export function badCondition(condition: ReportedCondition): Html {

@@ -34,7 +34,10 @@ export function decisionsSection(
   const matches = searchTest(query.search)
   const matching = (decisions ?? []).filter(({ fields }) => matches(() => textsOf(fields)))
   const { shown, foot } = paged(matching, {
-    ...{ list: 'decisions', size: PAGE_SIZE, query, nouns: 'decisions' },
+    list: 'decisions',
+    size: PAGE_SIZE,
+    query,
+    nouns: 'decisions',
     empty:
       decisions === undefined
         ? 'The decision log is off (--decision-log none).'
@@ -63,15 +66,17 @@ function text(fields: Fields, name: string): string {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
 }
 
-const itemOf = ({ id, at, fields }: RecentDecision, explain: ExplainWhere): Item =>
-  row(id, HEADS, [
+function itemOf(decision: RecentDecision, explain: ExplainWhere): Item {
+  const { id, at, fields } = decision
+  return row(id, HEADS, [
     time(new Date(at).toISOString()),
     verdictOf(fields),
     requestOf(fields),
     placeOf(fields),
     callerOf(fields),
-    explanationOf(fields, explain),
+    explanationOf(decision, explain),
   ])
+}
 
 const WORDS: Readonly<Record<string, readonly [Level, string]>> = {
   deny: ['bad', 'Denied'],
@@ -123,13 +128,35 @@ function callerOf(fields: Fields): Html {
   )}${fields['claims'] === undefined ? NO_HTML : markup`<div class="dim">${JSON.stringify(fields['claims'])}</div>`}`
 }
 
-function explanationOf(fields: Fields, where: ExplainWhere): Html {
+/** Reasons that the place of a request alone brings about. */
+const OF_PLACES: ReadonlySet<string> = new Set(['no-token', 'no-policy', 'broken-policy'])
+/** Reasons that its token brings about, whatever else the request had. */
+const OF_TOKENS: ReadonlySet<string> = new Set([
+  'wrong-issuer',
+  'unknown-issuer',
+  'wrong-audience',
+  'wrong-type',
+  'malformed-token',
+  'malformed-claims',
+  'no-expiry',
+  'expired',
+  'not-yet-valid',
+  'unknown-key',
+  'bad-signature',
+])
+
+/** Offers what answers the question that was decided: a line has neither token, headers nor body of its request. */
+function explanationOf({ message, fields }: RecentDecision, where: ExplainWhere): Html {
+  const reason = text(fields, 'reason')
+  const isOurs = message === 'decision' && fields['mode'] !== 'audit'
   const request = requestToExplain(
     { method: text(fields, 'method'), host: text(fields, 'host'), path: text(fields, 'path') },
     where,
   )
-  if (request === undefined) return markup`<span class="dim">not possible</span>`
-  return markup`<details><summary>Explain</summary>
-<p><a href="/explain?${new URLSearchParams({ request }).toString()}">Without its token</a></p>
+  if (isOurs && request !== undefined && OF_PLACES.has(reason))
+    return markup`<a href="/explain?${new URLSearchParams({ request }).toString()}">Explain</a>`
+  if (isOurs && request !== undefined && OF_TOKENS.has(reason))
+    return markup`<details><summary>Explain</summary>
 <p class="dim">With the token in a file:</p><code class="command">${explainCommand(request, where)}</code><button type="button" class="script" data-copy>Copy</button></details>`
+  return markup`<span class="dim">not without the whole request</span>`
 }

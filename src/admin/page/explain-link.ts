@@ -38,9 +38,15 @@ export const fitsCommand = (request: string): boolean =>
 /** Returns the command line, whose arguments a shell takes literally. */
 export const explainCommand = (request: string, { address, needsToken }: ExplainWhere): string =>
   [
-    ...['gatehouse', 'explain', '--admin', address],
+    'gatehouse',
+    'explain',
+    '--admin',
+    address,
     ...(needsToken ? ['--admin-token-file', 'ADMIN_TOKEN'] : []),
-    ...['--token', 'TOKEN_FILE', '--request', quoted(request)],
+    '--token',
+    'TOKEN_FILE',
+    '--request',
+    quoted(request),
   ].join(' ')
 
 const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`

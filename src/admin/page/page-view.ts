@@ -27,7 +27,7 @@ export function* pageSections(state: PageState, query: PageQuery): Work<readonly
     yield* routesSection(routes, report, query),
     decisionsSection(state, query),
     remoteSection(report.remote, search),
-    envoysSection(report.envoys, search),
+    envoysSection(report, search),
     yield* resourcesSection(report.resources, query),
   ]
 }

@@ -131,6 +131,7 @@ function addProc(links: Links, entry: ProcEntry, policies: ReadonlyMap<string, P
     case 'mcp-guard-audit':
       for (const { policy } of [...entry.request, ...entry.response]) addSource(links, policy)
       return addWebhooks(links, entry)
+    case 'sessions':
     case 'unchecked-body':
       return
     case 'lists':

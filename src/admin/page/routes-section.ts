@@ -29,7 +29,10 @@ export function* routesSection(
     if (matches(() => textsOf(route))) matching.push(route)
   })
   const { shown, foot } = paged(matching, {
-    ...{ list: 'routes', size: PAGE_SIZE, query, nouns: 'routes' },
+    list: 'routes',
+    size: PAGE_SIZE,
+    query,
+    nouns: 'routes',
     empty: 'No HTTPRoute is in force.',
   })
   const known = yield* nodeStates(shown, surroundings)
@@ -53,8 +56,11 @@ function noteOf(routes: readonly MappedRoute[]): Html {
 }
 
 const textsOf = (route: MappedRoute): readonly (string | undefined)[] => [
-  ...[route.name, route.isOpen ? 'open' : '', route.isRefusing ? 'refuses' : ''],
-  ...[...route.guards, ...route.places.first],
+  route.name,
+  route.isOpen ? 'open' : '',
+  route.isRefusing ? 'refuses' : '',
+  ...route.guards,
+  ...route.places.first,
   ...route.policies.flatMap(({ policy, source, sets }) => [policy, source, ...sets]),
   ...route.issuers.flatMap(({ issuer, keysUrl }) => [issuer, keysUrl]),
   ...route.webhooks.map(({ backend }) => backend),

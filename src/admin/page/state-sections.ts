@@ -1,6 +1,6 @@
 // Sections of the status page about Envoys, about fetched documents, and about all resources.
 
-import { AUDIT, isBad, remarksOf } from '../../ir/status.js'
+import { AUDIT, isBad, isPartial, remarksOf } from '../../ir/status.js'
 import { each, type Work } from '../../turns.js'
 import { type Html, markup } from '../html.js'
 import {
@@ -9,6 +9,7 @@ import {
   type RemoteReport,
   type ReportedCondition,
   type ReportedResource,
+  type StatusReport,
   typeName,
 } from '../status-report.js'
 import { badCondition } from './attention-section.js'
@@ -20,7 +21,10 @@ const MAX_ROWS = 100
 const ENVOY_HEADS = ['Envoy', 'State', 'Acknowledged'] as const
 
 /** Returns the section of connected Envoys. */
-export function envoysSection(envoys: readonly EnvoyReport[], search: string): Section {
+export function envoysSection(
+  { envoys, isBesideOthers }: Pick<StatusReport, 'envoys' | 'isBesideOthers'>,
+  search: string,
+): Section {
   const matches = searchTest(search)
   const matching = envoys.filter(({ node, cluster }) => matches(() => [node, cluster, 'envoy']))
   const connected = envoys.filter((envoy) => envoy.connected).length
@@ -29,13 +33,24 @@ export function envoysSection(envoys: readonly EnvoyReport[], search: string): S
     title: 'Envoys',
     heads: ENVOY_HEADS,
     note:
-      connected === 0
-        ? mark('bad', 'None connected')
-        : markup`<span class="dim">${connected} connected</span>`,
+      isBesideOthers === true
+        ? mark('dim', 'Configured by others')
+        : connected === 0
+          ? mark('bad', 'None connected')
+          : markup`<span class="dim">${connected} connected</span>`,
     items: matching.slice(0, MAX_ROWS).map(envoyItem),
-    foot: footOf(matching.length, envoys.length, 'Envoys', 'None has connected yet.'),
+    foot: footOf(
+      matching.length,
+      envoys.length,
+      'Envoys',
+      isBesideOthers === true ? OF_OTHERS : NONE_YET,
+    ),
   }
 }
+
+const NONE_YET = 'None has connected yet.'
+const OF_OTHERS =
+  'Those that are connected get their configuration elsewhere, and ask about requests alone.'
 
 function footOf(matching: number, all: number, nouns: string, empty: string): Html {
   if (all === 0) return markup`<p>${empty}</p>`
@@ -124,12 +139,16 @@ export function* resourcesSection(
   let troubled = 0
   yield* each(resources, (resource) => {
     const isTroubled = resource.conditions.some(isBad)
+    const isDoubtful = isTroubled || resource.conditions.some(isPartial)
     if (isTroubled) troubled += 1
     if (matches(() => textsOf(resource)))
-      ranks[resource.open === true ? 0 : isTroubled ? 1 : 2]?.push(resource)
+      ranks[resource.open === true ? 0 : isDoubtful ? 1 : 2]?.push(resource)
   })
   const { shown, foot } = paged(ranks.flat(), {
-    ...{ list: 'resources', size: PAGE_SIZE, query, nouns: 'resources' },
+    list: 'resources',
+    size: PAGE_SIZE,
+    query,
+    nouns: 'resources',
     empty: 'None were read yet.',
   })
   return {
@@ -150,7 +169,10 @@ function resourcesNote(count: number, troubled: number): Html {
 }
 
 const textsOf = (resource: ReportedResource): readonly string[] => [
-  ...[resource.kind, nameOf(resource), resource.source, resource.open === true ? 'open' : ''],
+  resource.kind,
+  nameOf(resource),
+  resource.source,
+  resource.open === true ? 'open' : '',
   ...resource.conditions.flatMap(({ reason, message }) => [reason, message]),
 ]
 
@@ -173,7 +195,8 @@ function conditionHtml(condition: ReportedCondition): Html {
   const { type, reason, section } = condition
   const word = section === undefined ? type : `${section}: ${type}`
   const remarks = remarksOf(condition)
-  return markup`${mark(reason === AUDIT ? 'warn' : 'good', word)} ${remarks.map(
+  const isDoubtful = reason === AUDIT || isPartial(condition)
+  return markup`${mark(isDoubtful ? 'warn' : 'good', word)} ${remarks.map(
     (remark) => markup`<div class="detail dim">${remark}</div>`,
   )}`
 }

@@ -1,6 +1,6 @@
 // The figures at the top of the status page, each a link to its section.
 
-import { isBad } from '../../ir/status.js'
+import { isBad, isPartial } from '../../ir/status.js'
 import type { Work } from '../../turns.js'
 import type { Html } from '../html.js'
 import { markup } from '../html.js'
@@ -24,7 +24,7 @@ export function* summarySection(
       ]),
       routesTile(routes),
       policiesTile(yield* countStates(report.resources)),
-      envoysTile(report.envoys),
+      envoysTile(report),
       keysTile(report.remote),
     ],
     foot: NO_HTML,
@@ -75,6 +75,8 @@ function routesTile(routes: readonly MappedRoute[]): Item {
 interface PolicyStates {
   readonly all: number
   readonly troubled: number
+  /** In force, but for a part that cannot work. */
+  readonly partial: number
   readonly audited: number
 }
 
@@ -82,33 +84,41 @@ interface PolicyStates {
 const CHUNK = 256
 
 function* countStates(resources: StatusReport['resources']): Work<PolicyStates> {
-  const states = { all: 0, troubled: 0, audited: 0 }
+  const states = { all: 0, troubled: 0, partial: 0, audited: 0 }
   for (let from = 0; from < resources.length; from += CHUNK) {
     const policies = resources
       .slice(from, from + CHUNK)
       .filter(({ kind }) => kind === 'ProxyPolicy')
     states.all += policies.length
     states.troubled += policies.filter(hasProblem).length
+    states.partial += policies.filter(({ conditions }) => conditions.some(isPartial)).length
     states.audited += countPolicies(policies).audited
     yield
   }
   return states
 }
 
-function policiesTile({ all, troubled, audited }: PolicyStates): Item {
+function policiesTile({ all, troubled, partial, audited }: PolicyStates): Item {
   return tile(
     { key: 'policies', to: 'resources', figure: all, word: plural(all, 'policy', 'policies') },
     troubled > 0
       ? ['bad', `${troubled} with a problem`]
-      : audited > 0
-        ? ['warn', `${audited} of mode Audit`]
-        : all === 0
-          ? ['dim', 'none read']
-          : ['good', 'all in force'],
+      : partial > 0
+        ? ['warn', `${partial} in part`]
+        : audited > 0
+          ? ['warn', `${audited} of mode Audit`]
+          : all === 0
+            ? ['dim', 'none read']
+            : ['good', 'all in force'],
   )
 }
 
-function envoysTile(envoys: StatusReport['envoys']): Item {
+function envoysTile({ envoys, isBesideOthers }: StatusReport): Item {
+  if (isBesideOthers === true)
+    return tile({ key: 'envoys', to: 'envoys', figure: 'Own', word: 'Envoys' }, [
+      'dim',
+      'configured by others',
+    ])
   const connected = envoys.filter((envoy) => envoy.connected)
   const refusing = connected.filter(({ types }) => types.some(({ nacked }) => nacked !== undefined))
   const behind = connected.filter(({ types }) => types.some(({ sent, acked }) => sent !== acked))
@@ -130,7 +140,9 @@ function keysTile(remote: StatusReport['remote']): Item {
   const stale = remote.filter(({ error }) => error !== undefined).length
   return tile(
     {
-      ...{ key: 'keys', to: 'keys', figure: remote.length },
+      key: 'keys',
+      to: 'keys',
+      figure: remote.length,
       word: plural(remote.length, 'key document', 'key documents'),
     },
     missing > 0

@@ -129,7 +129,8 @@ function withEnforcement(
   const added = [...byAncestor.values()].map(({ ancestor, observedGeneration }) => ({
     type: 'Enforced',
     status: isEnforced ? ('True' as const) : ('False' as const),
-    ...{ reason, message },
+    reason,
+    message,
     ...(ancestor !== undefined && { ancestor }),
     ...(observedGeneration !== undefined && { observedGeneration }),
   }))

@@ -104,13 +104,21 @@ class Events implements EnforcementEvents {
     const uid = metadataText(source.raw(resourceKey('ProxyPolicy', namespace, name)) ?? {}, 'uid')
     const path = `/apis/events.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/events`
     const regarding: JsonObject = {
-      ...{ apiVersion: `${apiGroup}/v1alpha1`, kind: 'ProxyPolicy', namespace, name },
+      apiVersion: `${apiGroup}/v1alpha1`,
+      kind: 'ProxyPolicy',
+      namespace,
+      name,
       ...(uid === undefined ? {} : { uid }),
     }
     await client.call('POST', path, {
-      ...{ apiVersion: 'events.k8s.io/v1', kind: 'Event', type: 'Warning', action: 'Enforce' },
+      apiVersion: 'events.k8s.io/v1',
+      kind: 'Event',
+      type: 'Warning',
+      action: 'Enforce',
       metadata: { namespace, generateName: `${name}-` },
-      ...{ regarding, reason, note: message.slice(0, MOST_NOTE) },
+      regarding,
+      reason,
+      note: message.slice(0, MOST_NOTE),
       reportingController: `${apiGroup}/gatehouse`,
       reportingInstance: this.#identity,
       eventTime: new Date().toISOString().replace(/Z$/, '000Z'),

@@ -1,17 +1,31 @@
 // Wires the controller of a mesh: what it reads, what it applies, and where it is stopped.
 
+import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Enforcement } from '../../controller/enforcement.js'
 import { Enforcer, type EnforcerDeps } from '../../controller/enforcer.js'
 import { MESHES } from '../../controller/meshes.js'
+import {
+  createOpenPaths,
+  type OpenListener,
+  type OpenPaths,
+  type OtherRoute,
+  pathTypeOf,
+} from '../../controller/open-paths.js'
+import type { PathOrder } from '../../controller/path-overlap.js'
 import { probe } from '../../controller/probe.js'
 import { Prober } from '../../controller/prober.js'
 import { type MeshInput, remembering, type Wanted, wantedWork } from '../../controller/wanted.js'
+import { errorText } from '../../errors.js'
+import { memo } from '../../incremental/memo.js'
+import { isJsonObject, type JsonObject } from '../../ir/json.js'
+import type { MeshRoute } from '../../ir/mesh-route.js'
 import type { GatewayName } from '../../ir/status.js'
 import { createProbeSigns, type ProbeSigns } from '../../probes/probe-signs.js'
 import { resourceKey } from '../../resources/decode/resource-set.js'
+import type { Resources } from '../../resources/kinds/resources.js'
 import { createApplier } from '../../resources/kubernetes/applier.js'
-import type { KubernetesClient } from '../../resources/kubernetes/client.js'
+import { type KubernetesClient, KubernetesError } from '../../resources/kubernetes/client.js'
 import { startMirror } from '../../resources/kubernetes/mirror.js'
 import { ObjectKeeper } from '../../resources/kubernetes/object-keeper.js'
 import type { KubernetesProvider } from '../../resources/kubernetes/provider.js'
@@ -22,8 +36,6 @@ import type { PipelineState } from '../pipeline/pipeline.js'
 import { createEnforcementEvents } from './enforcement-events.js'
 import { targetsOf } from './export-targets.js'
 import { leaseOf, releaseLabel } from './lease-of.js'
-import { createOpenPathsOf } from './open-paths-of.js'
-import { startProbeSecret } from './probe-secret.js'
 
 /** A running controller. */
 export interface RunningController {
@@ -68,15 +80,17 @@ export function startMeshController(
   const gatewayOf = (gateway: GatewayName) =>
     source.raw(resourceKey('Gateway', gateway.namespace, gateway.name))
   const { hasOneKey } = mesh
-  const { enforcer, prober, events } = createEnforcer(settings, deps, {
-    ...{ mirror, probes, gatewayOf, hasOneKey },
-    suspectKinds: suspects.map(({ kind }) => kind),
-    isOwn: (object) => labelOf(object, label[0]) === label[1],
-  })
+  const parts = { mirror, probes, gatewayOf, hasOneKey, suspects, label }
+  const { enforcer, prober, events } = createEnforcer(settings, deps, parts)
   const openPathsOf = createOpenPathsOf(pathOrder)
   let state: PipelineState = {}
   const controller = new ObjectKeeper<MeshInput, Wanted>({
-    ...{ mirror, kinds, label, mayWrite, onWarning, gatewayOf },
+    mirror,
+    kinds,
+    label,
+    mayWrite,
+    onWarning,
+    gatewayOf,
     applier: createApplier(client, kinds),
     subject: 'the objects of the mesh',
     wantedWork: ({ routes }) => wantedWork(routes, mesh),
@@ -91,8 +105,7 @@ export function startMeshController(
       if (provider?.complete !== true || translation?.mesh === undefined) return
       if (failure !== undefined) return
       state = now
-      const isWhole = provider.problems.every(({ kind = '' }) => HARMLESS.has(kind))
-      controller.update({ routes: translation.mesh, isWhole })
+      controller.update({ routes: translation.mesh, isWhole: isWhole(provider) })
     },
     look: () => {
       if (!mayWrite()) {
@@ -110,14 +123,18 @@ export function startMeshController(
   }
 }
 
-interface EnforcerParts extends Omit<EnforcerDeps, 'prober' | 'onChange' | 'onWarning'> {
+interface EnforcerParts extends Pick<EnforcerDeps, 'mirror' | 'gatewayOf' | 'hasOneKey'> {
   readonly probes: ProbeSigns
+  /** Kinds whose objects may get in the way. */
+  readonly suspects: readonly { readonly kind: string }[]
+  /** The label of the controller's own objects, and its value. */
+  readonly label: readonly [string, string]
 }
 
 function createEnforcer(
   settings: Settings,
   { client, source, onEnforced, onWarning }: MeshControllerDeps,
-  { probes, ...parts }: EnforcerParts,
+  { probes, suspects, label, ...parts }: EnforcerParts,
 ) {
   const events = createEnforcementEvents(settings, { client, source, onWarning })
   const rules = callRules(tenancyOf(settings), settings.allowAddress, () => [])
@@ -131,7 +148,11 @@ function createEnforcer(
     now: () => performance.now(),
   })
   const enforcer = new Enforcer({
-    ...{ ...parts, prober, onWarning },
+    ...parts,
+    suspectKinds: suspects.map(({ kind }) => kind),
+    isOwn: (object) => labelOf(object, label[0]) === label[1],
+    prober,
+    onWarning,
     onChange: (now, before) => {
       onEnforced()
       events.compare(now, before)
@@ -147,3 +168,163 @@ function probeSecretName({ environment }: Settings) {
 
 /** Kinds whose problems hide no policy, no route and no Gateway. */
 const HARMLESS: ReadonlySet<string> = new Set(['Secret', 'ConfigMap', 'Service', 'EndpointSlice'])
+
+const isWhole = ({ problems }: { readonly problems: readonly { kind?: string }[] }): boolean =>
+  problems.every(({ kind = '' }) => HARMLESS.has(kind))
+
+// Finds the HTTPRoutes of a mesh that no policy protects, in the state of the pipeline.
+
+/** Returns a function that reuses its last result while the routes are the same. */
+function createOpenPathsOf(order: PathOrder): (state: PipelineState, wanted: Wanted) => OpenPaths {
+  const otherOf = memo(otherRoute)
+  let last: { readonly from: readonly unknown[]; readonly paths: OpenPaths } | undefined
+  return ({ provider, translation }, { objects }) => {
+    const httpRoutes = provider?.resources.httpRoutes ?? []
+    const mesh = translation?.mesh ?? []
+    const gateways = provider?.resources.gateways ?? []
+    const from = [httpRoutes, mesh, gateways]
+    if (last !== undefined && from.every((each, index) => each === last?.from[index]))
+      return last.paths
+    const closed = new Set(mesh.filter(isClosed).map(nameKey))
+    const others = function* (): Iterator<OtherRoute> {
+      for (const route of httpRoutes) {
+        const key = nameKey(route.metadata)
+        if (!closed.has(key) && !objects.has(`HTTPRoute/${key}`)) yield otherOf(route)
+      }
+    }
+    const created = new Map(
+      [...httpRoutes].map(({ metadata }) => [nameKey(metadata), metadata.creationTimestamp]),
+    )
+    const paths = createOpenPaths(
+      { [Symbol.iterator]: others },
+      {
+        order,
+        listenersOf: listenersIn(gateways),
+        createdOf: (route) => created.get(nameKey(route)),
+      },
+    )
+    last = { from, paths }
+    return paths
+  }
+}
+
+const nameKey = ({ namespace, name }: { readonly namespace: string; readonly name: string }) =>
+  `${namespace}/${name}`
+
+/** Whether something other than policies of mode Audit decides about its requests. */
+const isClosed = ({ authz, isGuarded, isRefused }: MeshRoute): boolean =>
+  isRefused === true || isGuarded || (authz !== undefined && authz.isAudited !== true)
+
+function listenersIn(
+  gateways: Resources['gateways'],
+): (gateway: GatewayName) => readonly OpenListener[] {
+  const byName = new Map([...gateways].map((each) => [nameKey(each.metadata), each.spec]))
+  return (gateway) => byName.get(nameKey(gateway))?.listeners ?? []
+}
+
+type HttpRouteResource = Resources['httpRoutes'][number]
+
+const otherRoute = ({ metadata, spec }: HttpRouteResource): OtherRoute => ({
+  namespace: metadata.namespace,
+  name: metadata.name,
+  created: metadata.creationTimestamp,
+  parents: spec.parentRefs,
+  hostnames: spec.hostnames,
+  paths: spec.rules.flatMap(({ matches }) =>
+    matches.length === 0
+      ? [{ path: '/', type: 'prefix', isNarrower: false }]
+      : matches.map(({ path, headers, queryParams, method }) => ({
+          path: path.value,
+          type: pathTypeOf(path.type),
+          isNarrower: headers.length + queryParams.length > 0 || method !== undefined,
+        })),
+  ),
+})
+
+// Keeps the secret of probes in a Secret beside the Lease, so that each replica can answer what another has asked. The
+// replica that holds the Lease creates it.
+
+/** The secret as last read. */
+export interface ProbeSecret {
+  /** Returns undefined until it has been read once. */
+  current(): Uint8Array | undefined
+  /** Calls a function with the secret as soon as it is known, and when it has changed. */
+  follow(onSecret: (secret: Uint8Array) => void): void
+  close(): void
+}
+
+/** What the secret is read with. */
+export interface ProbeSecretOptions {
+  readonly client: KubernetesClient
+  readonly namespace: string
+  readonly name: string
+  readonly mayWrite: () => boolean
+  readonly onWarning: (message: string) => void
+}
+
+/** Member of the Secret's data. */
+const MEMBER = 'key'
+const BYTES = 32
+/** Pauses in milliseconds: until it is known, and before it is read again. */
+const SOON = 1_000
+const AGAIN = 30_000
+
+/** Reads the secret, again and again, and creates it if it is missing. */
+export function startProbeSecret(options: ProbeSecretOptions): ProbeSecret {
+  const { client, namespace, name, mayWrite, onWarning } = options
+  const list = `/api/v1/namespaces/${encodeURIComponent(namespace)}/secrets`
+  let secret: Uint8Array | undefined
+  let timer: NodeJS.Timeout | undefined
+  let isClosed = false
+  let tell = (_secret: Uint8Array): void => undefined
+  const look = async (): Promise<void> => {
+    try {
+      const found = await read(client, `${list}/${encodeURIComponent(name)}`)
+      if (found === undefined && mayWrite())
+        await client.call('POST', list, newSecret(options, secret ?? randomBytes(BYTES)))
+      if (found !== undefined && (secret === undefined || !secretsEqual(found, secret))) {
+        secret = found
+        tell(found)
+      }
+    } catch (error) {
+      const isRace = error instanceof KubernetesError && error.status === 409
+      if (!isRace) onWarning(`the Secret for probes cannot be read or created: ${errorText(error)}`)
+    }
+    if (!isClosed) timer = setTimeout(() => void look(), secret === undefined ? SOON : AGAIN)
+  }
+  void look()
+  return {
+    current: () => secret,
+    follow: (onSecret) => {
+      tell = onSecret
+      if (secret !== undefined) onSecret(secret)
+    },
+    close: () => {
+      isClosed = true
+      clearTimeout(timer)
+    },
+  }
+}
+
+const secretsEqual = (one: Uint8Array, other: Uint8Array): boolean =>
+  Buffer.compare(one, other) === 0
+
+async function read(client: KubernetesClient, path: string): Promise<Uint8Array | undefined> {
+  try {
+    const { data } = await client.call('GET', path)
+    const text = isJsonObject(data) ? data[MEMBER] : undefined
+    const bytes = Buffer.from(typeof text === 'string' ? text : '', 'base64')
+    if (bytes.length < BYTES) throw new Error(`it has no ${MEMBER} of ${BYTES} bytes`)
+    return bytes
+  } catch (error) {
+    if (error instanceof KubernetesError && error.status === 404) return undefined
+    throw error
+  }
+}
+
+const newSecret = ({ namespace, name }: ProbeSecretOptions, bytes: Uint8Array): JsonObject => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: { namespace, name },
+  data: { [MEMBER]: Buffer.from(bytes).toString('base64') },
+})

@@ -1,9 +1,13 @@
 // Wires the controller of the Envoys that Gatehouse creates: what it reads, what it applies, and where it is stopped.
 
+import { readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { errorText } from '../../errors.js'
 import { memo } from '../../incremental/memo.js'
 import type { JsonObject } from '../../ir/json.js'
 import type { ProvisionedGateway } from '../../ir/provisioned-gateway.js'
 import type { GatewayName } from '../../ir/status.js'
+import { certificatesIn } from '../../pem.js'
 import { EnvoyTokens } from '../../provision/envoy-tokens.js'
 import { envoyManifests, type EnvoySettings, PROVISIONED_KINDS } from '../../provision/manifests.js'
 import {
@@ -16,14 +20,12 @@ import { resourceKey } from '../../resources/decode/resource-set.js'
 import { createApplier } from '../../resources/kubernetes/applier.js'
 import type { KubernetesClient } from '../../resources/kubernetes/client.js'
 import { startMirror } from '../../resources/kubernetes/mirror.js'
-import type { WantedObjects } from '../../resources/kubernetes/object-keeper.js'
-import { ObjectKeeper } from '../../resources/kubernetes/object-keeper.js'
+import { ObjectKeeper, type WantedObjects } from '../../resources/kubernetes/object-keeper.js'
 import type { KubernetesProvider } from '../../resources/kubernetes/provider.js'
 import { reviewToken } from '../../resources/kubernetes/token-review.js'
 import { withoutContent } from '../../resources/kubernetes/wanted-object.js'
 import type { Settings } from '../../settings.js'
 import type { PipelineState } from '../pipeline/pipeline.js'
-import { type ConnectAuthorities, followAuthorities } from './connect-authorities.js'
 import { leaseOf, releaseLabel } from './lease-of.js'
 
 /** The running controller of the Envoys. */
@@ -56,9 +58,7 @@ export function startProvisioner(
   if (!settings.provision) return undefined
   const kinds = PROVISIONED_KINDS
   const label = [`${settings.apiGroup}/provisioned-by`, releaseLabel(settings)] as const
-  const keep = (object: JsonObject) => withoutContent(object, label)
-  const mirrored = kinds.map((kind) => ({ ...kind, labelSelector: label.join('='), keep }))
-  const mirror = startMirror(client, mirrored, settings.namespace, () => keeper.look())
+  const mirror = startMirror(client, mirrored(label), settings.namespace, () => keeper.look())
   let input: ProvisionInput | undefined
   const authorities = authoritiesOf(settings, {
     onWarning,
@@ -72,12 +72,16 @@ export function startProvisioner(
   let accounts: ReadonlyMap<string, string> | undefined
   let problems: ReadonlyMap<string, string> = new Map()
   const keeper = new ObjectKeeper<ProvisionInput, WantedObjects>({
-    ...{ mirror, kinds, label, mayWrite, onWarning },
+    mirror,
+    kinds,
+    label,
+    mayWrite,
+    onWarning,
     mirrorsOwnOnly: true,
     subject: 'the Envoys of Gateways',
     applier: createApplier(client, kinds),
     wantedWork: (wanted) => wantedEnvoys(wanted, (gateway) => manifestsOf(gateway)),
-    gatewayOf: ({ namespace, name }) => source.raw(resourceKey('Gateway', namespace, name)),
+    gatewayOf: (gateway) => source.raw(keyOfGateway(gateway)),
     onRound: (round) => {
       problems = round.problems
       onChange()
@@ -86,17 +90,15 @@ export function startProvisioner(
   const tokens = tokensOf(settings, { client, onWarning, accounts: () => accounts })
   return {
     ...(tokens && { tokens }),
-    problemOf: ({ namespace, name }) => {
-      const gateway = gateways.get(resourceKey('Gateway', namespace, name))
+    problemOf: (named) => {
+      const gateway = gateways.get(keyOfGateway(named))
       const sources = { objectOf: (key: string) => mirror.get(key), problems }
       return gateway && provisionProblem(gateway, { ...sources, obstacles: mirror.obstacles() })
     },
     onRun: ({ provider, translation, failure }) => {
       const all = translation?.provisioned
       if (provider?.complete !== true || all === undefined || failure !== undefined) return
-      gateways = new Map(
-        all.map((each) => [resourceKey('Gateway', each.namespace, each.name), each] as const),
-      )
+      gateways = new Map(all.map((each) => [keyOfGateway(each), each] as const))
       accounts = accountsOf(all)
       input = { gateways: all, isWhole: knowsGateways(provider.problems) }
       keeper.update(input)
@@ -109,6 +111,17 @@ export function startProvisioner(
     },
   }
 }
+
+/** Returns the provisioned kinds as they are mirrored: the objects with a label, without their content. */
+const mirrored = (label: readonly [string, string]) =>
+  PROVISIONED_KINDS.map((kind) => ({
+    ...kind,
+    labelSelector: label.join('='),
+    keep: (object: JsonObject) => withoutContent(object, label),
+  }))
+
+const keyOfGateway = ({ namespace, name }: GatewayName): string =>
+  resourceKey('Gateway', namespace, name)
 
 /** Kinds whose problems may hide a Gateway; "": the kind is not known. */
 const ABOUT_GATEWAYS: ReadonlySet<string> = new Set(['Gateway', 'GatewayClass', ''])
@@ -172,4 +185,63 @@ function tokensOf(
     now: () => Date.now(),
     onWarning,
   })
+}
+
+// Follows the file of --connect-ca: the authorities by which created Envoys check Gatehouse's certificate.
+
+/** The authorities as last read. */
+interface ConnectAuthorities {
+  /** PEM. */
+  current(): string
+  close(): void
+}
+
+/** What following the file needs. */
+export interface FollowAuthoritiesDeps {
+  readonly onChange: () => void
+  readonly onWarning: (message: string) => void
+  /** How often the file is read again, in milliseconds; default 10,000. */
+  readonly rereadMs?: number
+}
+
+const REREAD_MS = 10_000
+
+/**
+ * Reads the file now and at intervals. While it is unusable, the last good authorities stay in use and a warning says so.
+ * @throws {Error} for a person when the file cannot be used at the start.
+ */
+export function followAuthorities(
+  file: string,
+  { onChange, onWarning, rereadMs = REREAD_MS }: FollowAuthoritiesDeps,
+): ConnectAuthorities {
+  let current = usable(file, () => readFileSync(file, 'utf8'))
+  const reread = async (): Promise<void> => {
+    try {
+      const text = await readFile(file, 'utf8')
+      const next = usable(file, () => text)
+      if (next === current) return
+      current = next
+      onChange()
+    } catch (error) {
+      onWarning(`${errorText(error)}; the previous authorities stay in use`)
+    }
+  }
+  let reading: Promise<void> | undefined
+  const timer = setInterval(() => {
+    reading ??= reread().finally(() => (reading = undefined))
+  }, rereadMs)
+  timer.unref()
+  return { current: () => current, close: () => clearInterval(timer) }
+}
+
+function usable(file: string, read: () => string): string {
+  try {
+    const text = read()
+    certificatesIn(text)
+    return text
+  } catch (error) {
+    throw new Error(`--connect-ca ${file} is not a certificate in PEM: ${errorText(error)}`, {
+      cause: error,
+    })
+  }
 }

@@ -6,13 +6,16 @@ import type { MetricsJson } from '../../admin/merged-metrics.js'
 import type { Metrics } from '../../admin/metrics.js'
 import { RecentDecisions } from '../../admin/recent-decisions.js'
 import { createDecisionLog, type DecisionLog, type WriteDecision } from '../../decision-log.js'
+import { errorText } from '../../errors.js'
+import { createLogLimit } from '../../log-limit.js'
 import type { Logger } from '../../logger.js'
 import { ownFile } from '../../own-files.js'
 import type { Settings } from '../../settings.js'
 import { readTelemetry } from '../../settings/telemetry.js'
 import type { Telemetry } from '../../telemetry/start-telemetry.js'
 import type { Tracer } from '../../tracing.js'
-import { createDecisionWriter, type DecisionWriter } from './decision-writers.js'
+import { type LineFile, openLineFile } from './line-file.js'
+import { descriptorOf } from './line-target.js'
 
 /** What the outputs are created with. */
 export interface ExportsDeps {
@@ -46,12 +49,15 @@ export class Exports {
     this.#deps = deps
     this.recent = new RecentDecisions({ now, ...(worker !== undefined && { worker }) })
     this.#writer = createDecisionWriter(settings, {
-      ...{ logger, now },
+      logger,
+      now,
       onLines: (result, lines) => metrics.exported('file', 'decisions', result, lines),
       ...(worker !== undefined && { fields: { worker } }),
     })
     this.decisions = createDecisionLog({
-      ...{ now, choice: settings.decisionLog, claims: settings.logClaims ?? [] },
+      now,
+      choice: settings.decisionLog,
+      claims: settings.logClaims ?? [],
       write: (message, fields) => this.#write(message, fields),
     })
   }
@@ -67,7 +73,9 @@ export class Exports {
       logger.warn({ unsupported }, 'variables of OpenTelemetry that have no effect')
     const { startTelemetry } = await import('../../telemetry/start-telemetry.js')
     this.#telemetry = startTelemetry(settings.value, {
-      ...{ version: await ownVersion(), worker, readMetrics },
+      version: await ownVersion(),
+      worker,
+      readMetrics,
       countOf: (signal) => (result, items) => metrics.exported('otlp', signal, result, items),
     })
   }
@@ -98,3 +106,71 @@ async function ownVersion(): Promise<string> {
   const text = await readFile(ownFile('package.json'), 'utf8')
   return (JSON.parse(text) as { version: string }).version
 }
+
+// Writes the lines of the decision log to stderr, or to the file of --decision-log-file.
+
+/** What a writer is created with. */
+export interface DecisionWriterDeps {
+  readonly logger: Logger
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+  /** Counts lines that reached the file, or were dropped. */
+  readonly onLines: (result: 'sent' | 'dropped', lines: number) => void
+  /** Additional fields of every line. */
+  readonly fields?: object
+}
+
+/** Writes the lines of the decision log. */
+interface DecisionWriter {
+  readonly write: WriteDecision
+  /** Writes the waiting lines; gives up after a short time. */
+  close(): Promise<void>
+}
+
+/** @throws {Error} for a person when the file cannot be opened. */
+function createDecisionWriter(
+  { decisionLogFile, workers }: Settings,
+  deps: DecisionWriterDeps,
+): DecisionWriter {
+  if (decisionLogFile === undefined)
+    return { write: logWriter(deps.logger), close: () => Promise.resolve() }
+  if (workers > 1 && (descriptorOf(decisionLogFile) ?? 0) > 2)
+    throw new Error(`--decision-log-file: ${decisionLogFile} is not open in workers; use a path`)
+  const file = openFile(decisionLogFile, deps)
+  return { write: fileWriter(file, deps), close: () => file.close() }
+}
+
+/**
+ * The decision log itself hides secrets in its fields, by name and content. The logger's redaction would also hide
+ * claims that the operator asked for.
+ */
+function logWriter(logger: Logger): WriteDecision {
+  const lines = logger.plain ?? logger
+  return (message, fields) => lines.info(fields, message)
+}
+
+const fileWriter =
+  (file: LineFile, { now, fields: own }: DecisionWriterDeps): WriteDecision =>
+  (msg, fields) => {
+    const time = new Date(now()).toISOString()
+    file.write(`${JSON.stringify({ level: 'info', time, ...own, ...fields, msg })}\n`)
+  }
+
+function openFile(path: string, { logger, now, onLines }: DecisionWriterDeps): LineFile {
+  const limit = createLogLimit(now)
+  try {
+    return openLineFile({
+      path,
+      onLines,
+      onFailure(problem) {
+        const leftOut = limit.take('failure')
+        if (leftOut !== undefined) logger.warn({ path, problem, leftOut }, UNWRITTEN)
+      },
+    })
+  } catch (error) {
+    throw new Error(`--decision-log-file: ${errorText(error)}`, { cause: error })
+  }
+}
+
+const UNWRITTEN =
+  'the decision log cannot be written; its lines wait, and are dropped if too many do'

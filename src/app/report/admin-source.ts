@@ -1,15 +1,23 @@
 // Answers what the admin server asks for, from the running parts.
 
 import type { AdminSource } from '../../admin/admin-server.js'
+import type { ExplainSource } from '../../admin/explain-page.js'
 import type { MetricsJson } from '../../admin/merged-metrics.js'
 import type { Metrics } from '../../admin/metrics.js'
 import type { StatusReport } from '../../admin/status-report.js'
+import { explain, type ExplainModel } from '../../explain/explain.js'
+import { readExplainRequest } from '../../explain/explain-request.js'
+import { explanationText } from '../../explain/explanation-text.js'
+import { readDescription } from '../../explain/read-description.js'
 import type { RemoteStore } from '../../remote/remote-store.js'
+import { err, ok } from '../../result.js'
+import type { Settings } from '../../settings.js'
 import type { Envoys } from '../../snapshot/envoys.js'
 import type { Publisher } from '../../snapshot/publisher.js'
 import { runInTurns } from '../../turns.js'
+import { meshOf } from '../pipeline/mesh.js'
 import type { Pipeline } from '../pipeline/pipeline.js'
-import { createExplainer, type ExplainerParts } from './explainer.js'
+import type { KeySets } from '../servers/services.js'
 import { createPageSource, type PageParts } from './page-source.js'
 import { configDump, remoteReport, type ResourcesReport } from './report.js'
 
@@ -19,6 +27,8 @@ export interface AdminParts extends ExplainerParts, Omit<PageParts, 'workers'> {
   readonly report: ResourcesReport
   readonly publisher: Publisher
   readonly envoys: Envoys
+  /** Whether the connected Envoys get their configuration elsewhere. */
+  readonly isBesideOthers: () => boolean
   readonly remote: RemoteStore
   readonly metrics: Metrics
   /** Absent: this process answers Envoy itself. */
@@ -43,6 +53,7 @@ export function createAdminSource(
       ...revision(publisher.current()?.revision, pipeline.state().failure),
       resources: report(pipeline.state()),
       envoys: envoys.report(),
+      ...(parts.isBesideOthers() && { isBesideOthers: true }),
       remote: remoteReport(pipeline.state().translation?.wanted ?? [], remote.state(), now()),
     }
   }
@@ -66,3 +77,45 @@ const revision = (current: string | undefined, failure: string | undefined) => (
   ...(current !== undefined && { revision: current }),
   ...(failure !== undefined && { failure }),
 })
+
+// Explains requests with the configuration in force, for the admin server.
+
+/** The running parts that an explanation reads. */
+interface ExplainerParts {
+  readonly settings: Settings
+  readonly pipeline: Pick<Pipeline, 'state'>
+  readonly publisher: Pick<Publisher, 'current'>
+  readonly keySets: KeySets
+  readonly now: () => number
+}
+
+/** Returns a function that explains a described request. */
+const createExplainer =
+  ({ settings, pipeline, publisher, keySets, now }: ExplainerParts): ExplainSource =>
+  async (text) => {
+    const described = readDescription(text)
+    if (!described.ok) return described
+    const request = readExplainRequest(described.value)
+    if (!request.ok) return request
+    const snapshot = publisher.current()
+    const { provider, translation } = pipeline.state()
+    if (snapshot === undefined || provider === undefined || translation === undefined)
+      return err('no configuration is in force yet')
+    const model: ExplainModel = {
+      ...keySets,
+      now,
+      // Read at each use: a check may cause keys to be fetched.
+      get ir() {
+        return publisher.current()?.ir ?? snapshot.ir
+      },
+      statuses: translation.statuses,
+      resources: provider.resources,
+      trustedHops: settings.trustedHops,
+      maxBodyBytes: settings.maxBodyBytes,
+      ruleBudget: { steps: settings.ruleSteps, bytes: settings.ruleBytes },
+      isOffline: false,
+      isMesh: meshOf(settings).mesh !== undefined,
+    }
+    const explanation = await explain(model, request.value)
+    return ok({ json: explanation, text: explanationText(explanation) })
+  }

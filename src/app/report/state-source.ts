@@ -11,8 +11,10 @@ import { memo } from '../../incremental/memo.js'
 import type { RemoteState, WantedDocument } from '../../ir/remote-target.js'
 import type { EnvoyTokens } from '../../provision/envoy-tokens.js'
 import type { RemoteStore } from '../../remote/remote-store.js'
+import type { Settings } from '../../settings.js'
 import type { Envoys } from '../../snapshot/envoys.js'
 import type { RunningController } from '../cluster/mesh-controller.js'
+import { meshOf } from '../pipeline/mesh.js'
 import type { Pipeline } from '../pipeline/pipeline.js'
 import type { ResourcesReport } from './report.js'
 
@@ -21,6 +23,8 @@ export interface StateParts {
   readonly pipeline: Pick<Pipeline, 'state'>
   readonly report: ResourcesReport
   readonly envoys: Envoys
+  /** Whether the connected Envoys get their configuration elsewhere. */
+  readonly isBesideOthers: () => boolean
   readonly remote: Pick<RemoteStore, 'state'>
   readonly mesh?: MeshParts | undefined
   /** Knows Envoys by their tokens; absent: no client needs one. */
@@ -32,7 +36,7 @@ export type MeshParts = Pick<RunningController, 'probes' | 'followSecret' | 'enf
 
 /** Creates the source of the gauges. */
 export function createStateSource(parts: StateParts): StateSource {
-  const { pipeline, report, envoys, remote, mesh, tokens } = parts
+  const { pipeline, report, envoys, isBesideOthers, remote, mesh, tokens } = parts
   const countsOf = memo((resources: readonly ReportedResource[]) => ({
     resources: countResources(resources),
     policies: countPolicies(resources),
@@ -44,7 +48,7 @@ export function createStateSource(parts: StateParts): StateSource {
     policies: () => counts().policies,
     enforced: () => [...(mesh?.enforced().values() ?? [])].map(({ isEnforced }) => isEnforced),
     openRoutes: () => counts().openRoutes,
-    envoys: () => envoys.versions(),
+    envoys: () => (isBesideOthers() ? undefined : envoys.versions()),
     ...(tokens && { tokenRefusals: () => tokens.refusals() }),
     keySets: () => keySetStates(pipeline.state().translation?.wanted ?? [], remote.state()),
   }
@@ -67,3 +71,16 @@ const keySetStates = (
         ...(times.length > 0 && { attemptedAt: Math.max(...times) / 1000 }),
       }
     })
+
+/**
+ * Tells whether the Envoys get their configuration elsewhere: those of a mesh do, and what is connected without ever
+ * having asked for it. connections: number of open connections.
+ */
+export const besideOthers = (
+  settings: Settings,
+  envoys: Pick<Envoys, 'report'>,
+  { connections }: { readonly connections: () => number },
+): Pick<StateParts, 'isBesideOthers'> => ({
+  isBesideOthers: () =>
+    envoys.report().length === 0 && (meshOf(settings).mesh !== undefined || connections() > 0),
+})

@@ -41,47 +41,49 @@ export async function runEnvoy(options: EnvoyProcessOptions): Promise<EnvoyProce
 }
 
 class EnvoyRunner implements EnvoyProcess {
-  private child: EnvoyChild | undefined
-  private why: string | undefined = 'Envoy is starting'
-  private everServed = false
-  private restartMs = FIRST_RESTART_MS
-  private readonly stopping = new AbortController()
+  #child: EnvoyChild | undefined
+  #why: string | undefined = 'Envoy is starting'
+  #everServed = false
+  #restartMs = FIRST_RESTART_MS
+  readonly #stopping = new AbortController()
 
   constructor(private readonly options: EnvoyProcessOptions) {}
 
   async start(): Promise<void> {
     const child = await startEnvoy(this.options)
     const startedAt = Date.now()
-    this.child = child
-    void this.watch(child)
+    this.#child = child
+    void this.#watch(child)
     void child.exited.then((exit) => {
-      this.child = undefined
-      if (this.stopping.signal.aborted) return
-      this.why = exitSentence(exit)
-      if (!this.everServed) return this.options.onHopeless(new Error(this.why))
-      if (Date.now() - startedAt > HEALTHY_MS) this.restartMs = FIRST_RESTART_MS
-      return this.restart(this.why)
+      this.#child = undefined
+      if (this.#stopping.signal.aborted) return
+      this.#why = exitSentence(exit)
+      if (!this.#everServed) return this.options.onHopeless(new Error(this.#why))
+      if (Date.now() - startedAt > HEALTHY_MS) this.#restartMs = FIRST_RESTART_MS
+      return this.#restart(this.#why)
     })
   }
 
-  private async restart(why: string): Promise<void> {
-    this.options.logger.error({ restartInMs: this.restartMs }, `${why}; restarting it`)
-    await delay(this.restartMs, undefined, { signal: this.stopping.signal }).catch(() => undefined)
-    if (this.stopping.signal.aborted) return
-    this.restartMs = Math.min(this.restartMs * 2, LAST_RESTART_MS)
+  async #restart(why: string): Promise<void> {
+    this.options.logger.error({ restartInMs: this.#restartMs }, `${why}; restarting it`)
+    await delay(this.#restartMs, undefined, { signal: this.#stopping.signal }).catch(
+      () => undefined,
+    )
+    if (this.#stopping.signal.aborted) return
+    this.#restartMs = Math.min(this.#restartMs * 2, LAST_RESTART_MS)
     await this.start().catch((error: unknown) =>
-      this.restart(`Envoy did not start: ${errorText(error)}`),
+      this.#restart(`Envoy did not start: ${errorText(error)}`),
     )
   }
 
   /** Waits until the child serves. Configuration that it rejects later leaves the previous one in force. */
-  private async watch(child: EnvoyChild): Promise<void> {
-    this.why = 'Envoy has not taken its first configuration yet'
-    while (this.child === child && !this.stopping.signal.aborted) {
+  async #watch(child: EnvoyChild): Promise<void> {
+    this.#why = 'Envoy has not taken its first configuration yet'
+    while (this.#child === child && !this.#stopping.signal.aborted) {
       if (this.options.accepted() && (await isServing(this.options.admin))) {
-        if (this.child !== child) return
-        this.why = undefined
-        this.everServed = true
+        if (this.#child !== child) return
+        this.#why = undefined
+        this.#everServed = true
         const admin = formatAddress(this.options.admin)
         this.options.logger.info({ admin, pid: child.pid }, 'Envoy is serving')
         return
@@ -91,27 +93,27 @@ class EnvoyRunner implements EnvoyProcess {
   }
 
   obstacle(): string | undefined {
-    return this.why
+    return this.#why
   }
 
   async drain(timeoutMs: number): Promise<void> {
-    this.stopping.abort()
+    this.#stopping.abort()
     const { admin } = this.options
-    if (this.child === undefined) return
+    if (this.#child === undefined) return
     await askAdmin(admin, '/drain_listeners', 'POST')
     const deadline = Date.now() + timeoutMs
-    while (this.child !== undefined && Date.now() < deadline && (await isBusy(admin)))
+    while (this.#child !== undefined && Date.now() < deadline && (await isBusy(admin)))
       await delay(Math.min(100, Math.max(0, deadline - Date.now())))
   }
 
   async stop(): Promise<void> {
-    this.stopping.abort()
-    await this.child?.stop()
+    this.#stopping.abort()
+    await this.#child?.stop()
   }
 
   kill(): void {
-    this.stopping.abort()
-    this.child?.kill()
+    this.#stopping.abort()
+    this.#child?.kill()
   }
 }
 

@@ -25,7 +25,9 @@ export async function serveByWorkers(
       warnIfOpen(address, tls, logger)
       listening.push(
         await listen({
-          ...{ address, logger, maxConnections: MAX_CONNECTIONS },
+          address,
+          logger,
+          maxConnections: MAX_CONNECTIONS,
           paused: true,
           onRefused,
           onSocket: (socket) => pool.hand(index, socket, worker),

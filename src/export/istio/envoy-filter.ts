@@ -119,7 +119,8 @@ const ownAuthz = (server: FilterServer, options: FilterOptions): ConfigPatch =>
   insert({
     ...filterJson(
       buildExtAuthzFilter({
-        ...{ server, clearRouteCache: options.isSealed },
+        server,
+        clearRouteCache: options.isSealed,
         checksAll: isOnForAll(options),
       }),
     ),

@@ -54,7 +54,7 @@ export function createAudit(
   const deps: GuardDeps = {
     ...all,
     mode: 'audit',
-    heldBytes: all.heldBytes.forAudits(),
+    heldBytes: all.heldBytes.forCopies(),
   }
   const ending = new OwnEnding()
   const giveUp = (problem: string): void => {
@@ -103,8 +103,8 @@ interface LaneEvents {
 
 /** Runs the work of one phase in order. Bodies that wait count as held. */
 class Lane {
-  private tail: Promise<void> | undefined
-  private waiting = 0
+  #tail: Promise<void> | undefined
+  #waiting = 0
 
   constructor(
     private readonly ending: OwnEnding,
@@ -116,39 +116,39 @@ class Lane {
 
   add(work: Work): void {
     if (this.ending.aborted) return
-    const done = this.tail === undefined ? this.run(work) : this.tail.then(() => this.run(work))
-    if (done !== undefined) this.follow(done)
+    const done = this.#tail === undefined ? this.#run(work) : this.#tail.then(() => this.#run(work))
+    if (done !== undefined) this.#follow(done)
   }
 
   /** Copies a body that has to wait, as it is a view into memory that is used again. */
   addBody(message: BodyPart, work: (message: BodyPart) => Promise<void> | void): void {
     if (this.ending.aborted) return
-    if (this.tail === undefined) return this.add(() => work(message))
+    if (this.#tail === undefined) return this.add(() => work(message))
     const { length } = message.body
-    if (!this.hold.become(this.waiting + length)) return this.events.busy()
-    this.waiting += length
+    if (!this.hold.become(this.#waiting + length)) return this.events.busy()
+    this.#waiting += length
     const copy = { ...message, body: Buffer.from(message.body) }
     this.add(() => {
-      this.waiting -= length
-      this.hold.become(this.waiting)
+      this.#waiting -= length
+      this.hold.become(this.#waiting)
       return work(copy)
     })
   }
 
   /** Resolves when all work that was added has been done. */
   async idle(): Promise<void> {
-    while (this.tail !== undefined) await this.tail
+    while (this.#tail !== undefined) await this.#tail
   }
 
-  private follow(done: Promise<void>): void {
+  #follow(done: Promise<void>): void {
     const tail = done.then(() => {
-      if (this.tail === tail) this.tail = undefined
+      if (this.#tail === tail) this.#tail = undefined
     })
-    this.tail = tail
+    this.#tail = tail
   }
 
   /** Never throws, and its promise never rejects. */
-  private run(work: Work): Promise<void> | undefined {
+  #run(work: Work): Promise<void> | undefined {
     if (this.ending.aborted) return undefined
     try {
       return work()?.catch((error: unknown) => this.events.failed(error))

@@ -52,7 +52,7 @@ export const createGuardedPhase = (
 /** A class, because every guarded request makes two, and a getter in an object literal is slow to create. */
 class OrderedPhase implements GuardedPhase {
   state: State = 'start'
-  private readonly held: HeldBody
+  readonly #held: HeldBody
 
   constructor(
     private readonly phase: Phase,
@@ -60,52 +60,52 @@ class OrderedPhase implements GuardedPhase {
     private readonly limits: PhaseLimits,
     private readonly events: PhaseEvents,
   ) {
-    this.held = createHeldBody(limits.maxBodyBytes, limits.heldBytes.open())
+    this.#held = createHeldBody(limits.maxBodyBytes, limits.heldBytes.open())
   }
 
   become(next: State): void {
     this.state = next
-    if (next === 'holding') this.stream.signal.addEventListener('abort', () => this.held.drop())
-    if (next === 'done' || next === 'refused') this.held.drop()
+    if (next === 'holding') this.stream.signal.addEventListener('abort', () => this.#held.drop())
+    if (next === 'done' || next === 'refused') this.#held.drop()
   }
 
   expectHeaders(): void {
-    if (this.state !== 'start') throw this.unexpected('headers')
+    if (this.state !== 'start') throw this.#unexpected('headers')
   }
 
   body(message: BodyPart): Promise<void> | void {
     if (this.state === 'refused') return
-    if (this.state === 'passing') return this.pass(message)
-    if (this.state !== 'holding') throw this.unexpected('body')
-    return this.holds(message.body) && message.endOfStream ? this.complete(false) : undefined
+    if (this.state === 'passing') return this.#pass(message)
+    if (this.state !== 'holding') throw this.#unexpected('body')
+    return this.#holds(message.body) && message.endOfStream ? this.#complete(false) : undefined
   }
 
   trailers(): Promise<void> | void {
     if (this.state === 'refused') return undefined
-    if (this.state === 'holding') return this.complete(true)
-    if (this.state !== 'passing') throw this.unexpected('trailers')
+    if (this.state === 'holding') return this.#complete(true)
+    if (this.state !== 'passing') throw this.#unexpected('trailers')
     this.state = 'done'
     return sendTrailers(this.stream.send, this.phase)
   }
 
-  private pass({ body, endOfStream }: BodyPart): void {
+  #pass({ body, endOfStream }: BodyPart): void {
     sendBody(this.stream.send, this.phase, body, endOfStream)
     if (endOfStream) this.state = 'done'
   }
 
-  private holds(piece: Uint8Array): boolean {
-    const outcome = this.held.add(piece)
+  #holds(piece: Uint8Array): boolean {
+    const outcome = this.#held.add(piece)
     if (outcome === 'too large') this.events.tooLarge()
     if (outcome === 'busy') this.events.busy()
     return outcome === 'held'
   }
 
-  private complete(hasTrailers: boolean): Promise<void> | void {
-    const hasRoom = this.limits.isOnlyHeld === true || this.held.prepare()
-    return hasRoom ? this.events.complete(this.held, hasTrailers) : this.events.busy()
+  #complete(hasTrailers: boolean): Promise<void> | void {
+    const hasRoom = this.limits.isOnlyHeld === true || this.#held.prepare()
+    return hasRoom ? this.events.complete(this.#held, hasTrailers) : this.events.busy()
   }
 
-  private unexpected(part: string): UnexpectedMessage {
+  #unexpected(part: string): UnexpectedMessage {
     return new UnexpectedMessage(`${this.phase} ${part} when ${this.state}`)
   }
 }

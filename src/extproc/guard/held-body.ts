@@ -27,7 +27,7 @@ export const createHeldBody = (maxBytes: number, hold: Hold): HeldBody => new He
 /** A class, because every guarded request makes two, and a getter in an object literal is slow to create. */
 class Held implements HeldBody {
   size = 0
-  private readonly bytes = new ByteCollector()
+  readonly #bytes = new ByteCollector()
 
   constructor(
     private readonly maxBytes: number,
@@ -38,7 +38,7 @@ class Held implements HeldBody {
     this.size += piece.length
     const outcome =
       this.size > this.maxBytes ? 'too large' : this.hold.add(piece.length) ? 'held' : 'busy'
-    if (outcome === 'held') this.bytes.add(piece)
+    if (outcome === 'held') this.#bytes.add(piece)
     else this.drop()
     return outcome
   }
@@ -50,11 +50,11 @@ class Held implements HeldBody {
   }
 
   take(): readonly Buffer[] {
-    return this.bytes.take()
+    return this.#bytes.take()
   }
 
   drop(): void {
-    this.bytes.drop()
+    this.#bytes.drop()
     this.hold.release()
   }
 }

@@ -3,18 +3,20 @@
 import type { Attributes } from '../../cel/attributes.js'
 import type { Ending } from '../../ending.js'
 import { apiOfPath } from '../../llm/detect-api.js'
+import { isExcess } from '../../llm/excess.js'
 import { readReply, readWords } from '../../llm/read-body.js'
 import type { Conversation } from '../../llm/text/conversation.js'
 import { usageOf } from '../../llm/text/usage.js'
 import { inTurns, type Work } from '../../turns.js'
 import { decodeUtf8InTurns, encodeUtf8InTurns } from '../../utf8.js'
-import { decodeReply, isReadable, UNREADABLE_ENCODING } from '../encodings/decode-reply.js'
-import { BUSY, HELD_FOR_EACH, openUntil } from '../stream/held-bytes.js'
+import { isReadable, UNREADABLE_ENCODING } from '../encodings/decode-reply.js'
+import { BUSY } from '../stream/held-bytes.js'
 import type { Headers } from '../stream/process-message.js'
 import { type Guard, inspectsOf } from '../webhook/compiled-guard.js'
 import { replyAttributes } from '../webhook/gen-ai-attributes.js'
 import type { GuardDeps } from '../webhook/guard-deps.js'
 import { countTokens } from '../webhook/token-usage.js'
+import { withDecoded } from './decoded-body.js'
 import { looksLikeJson } from './error-body.js'
 import { busy, refusal } from './guard-reply.js'
 import { requestPath } from './inspect-request.js'
@@ -46,19 +48,14 @@ export async function inspectReply(
 ): Promise<ReplyFinding> {
   const encoding = encodingOf(context.headers)
   if (encoding === '') return inspectDecoded(bytes, bytes, context, deps)
-  const hold = openUntil(context.signal, deps.heldBytes)
-  let isFull = false
-  const mayHold = (size: number): boolean => {
-    isFull ||= !hold.add(size * HELD_FOR_EACH)
-    return !isFull
-  }
-  try {
-    const body = await decodeReply(bytes, encoding, { maxBytes: deps.maxBodyBytes, mayHold })
-    if (context.signal.aborted) return { type: 'aborted' }
-    return isFull ? busyReply(context.attributes) : await inspectDecoded(bytes, body, context, deps)
-  } finally {
-    hold.release()
-  }
+  const { maxBodyBytes, heldBytes } = deps
+  const { signal, attributes } = context
+  return withDecoded({ bytes, encoding, maxBodyBytes, heldBytes, signal }, (decoded) => {
+    if (decoded.type === 'aborted') return { type: 'aborted' }
+    if (decoded.type === 'busy') return busyReply(attributes)
+    const body = decoded.type === 'decoded' ? decoded.body : undefined
+    return inspectDecoded(bytes, body, context, deps)
+  })
 }
 
 /** body: bytes, decoded; undefined: they cannot be. */
@@ -95,9 +92,9 @@ async function inspectDecoded(
     note()
     return asRead
   }
-  const { route, response: webhooks } = guard
+  const { route, response: webhooks, refusesSigned = false } = guard
   const asking = inspectConversation(
-    { route, phase: 'response', webhooks, conversation, attributes, signal },
+    { route, phase: 'response', webhooks, conversation, refusesSigned, attributes, signal },
     deps,
   )
   const inspected = await meanwhile(asking, note)
@@ -123,14 +120,15 @@ function* isToBeJson(body: Uint8Array): Work<boolean> {
 export const TOO_LARGE = 'it is larger than the guardrail may read'
 
 /**
- * Whether an unreadable reply passes unchanged: only if all webhooks fail open. None is asked, so it counts as no
- * verdict.
+ * Whether an unreadable reply passes unchanged: only if all webhooks fail open, as none is asked, and no client can have
+ * brought it about.
  */
 export function passesUnread(
   { route, response }: Guard,
   problem: string,
   deps: GuardDeps,
 ): boolean {
+  if (isExcess(problem)) return false
   if (response.some(({ webhook }) => webhook.failureMode === 'FailClosed')) return false
   deps.logger.warn({ route, problem }, 'reply passed unread: its guards fail open')
   return true

@@ -1,7 +1,9 @@
 // Decides what becomes of the body of a guarded request (decisions 15-19).
 
-import type { Attributes } from '../../cel/attributes.js'
+import type { Attributes, MemberValue } from '../../cel/attributes.js'
+import { jsonNodeValue } from '../../cel/json-node-value.js'
 import type { Ending } from '../../ending.js'
+import type { JsonText } from '../../json/json-text.js'
 import { asksForOneChoice } from '../../llm/choices.js'
 import { apiOfPath, problemOfReplyTo } from '../../llm/detect-api.js'
 import { readRequest } from '../../llm/read-body.js'
@@ -15,7 +17,6 @@ import type { GuardDeps } from '../webhook/guard-deps.js'
 import { busy, refusal } from './guard-reply.js'
 import type { HeldBody } from './held-body.js'
 import { type Aborted, inspectConversation, type Refused, refused } from './inspection.js'
-import { llmRequestValue } from './llm-request.js'
 import { meanwhile } from './meanwhile.js'
 
 /** The exchange that a request belongs to. */
@@ -64,6 +65,7 @@ export async function inspectRequest(
       phase: 'request',
       webhooks: guard.request,
       conversation,
+      refusesSigned: guard.refusesSigned === true,
       attributes: { ...attributes, llmRequest },
       signal,
     },
@@ -137,3 +139,14 @@ export const busyRequest = (path: string): Refused =>
 
 /** Returns the path with the query. */
 export const requestPath = ({ request }: Attributes): string => request?.pathAndQuery ?? ''
+
+// Makes the body of a guarded request readable as llmRequest in expressions. Members are converted only when read.
+
+/** Returns llmRequest for expressions. */
+export const llmRequestValue = ({ text, root }: JsonText): MemberValue => ({
+  celValue: () => jsonNodeValue(root, text),
+  member(name) {
+    const node = root.type === 'object' ? root.members.get(name) : undefined
+    return node === undefined ? undefined : jsonNodeValue(node, text)
+  },
+})

@@ -1,9 +1,9 @@
 // Asks the webhooks about a conversation of either phase and applies their verdict to the body.
 
-import { type Conversation, rewrite } from '../../llm/text/conversation.js'
+import { changesSigned, type Conversation, rewrite } from '../../llm/text/conversation.js'
 import { inTurns } from '../../turns.js'
 import type { Reply } from '../stream/immediate-response.js'
-import { askWebhooks } from '../webhook/ask-webhooks.js'
+import { askWebhooks, SIGNED_REJECT } from '../webhook/ask-webhooks.js'
 import type { GuardDeps } from '../webhook/guard-deps.js'
 import type { Question } from '../webhook/question.js'
 import type { RefusalSubject } from '../webhook/refusal-log.js'
@@ -29,19 +29,33 @@ export type Inspected = { readonly type: 'passed'; readonly text: string } | Ref
 export async function inspectConversation(
   {
     conversation,
+    refusesSigned,
     ...question
-  }: Omit<Question, 'entries'> & { readonly conversation: Conversation },
+  }: Omit<Question, 'entries'> & {
+    readonly conversation: Conversation
+    /** Whether a change of a text that its provider has signed counts as a reject. */
+    readonly refusesSigned: boolean
+  },
   deps: GuardDeps,
 ): Promise<Inspected> {
-  const { signal } = question
-  const { entries, json } = conversation
+  const { signal, phase } = question
+  const { entries, json, companions } = conversation
   const decision = await askWebhooks({ ...question, entries }, deps)
   switch (decision.type) {
     case 'pass': {
       const { contents } = decision
-      if (entries.every(({ content }, index) => content === contents[index]))
-        return { type: 'passed', text: json.text }
-      const text = await inTurns(rewrite(conversation, contents), signal)
+      const isSame = entries.every(({ content }, index) => content === contents[index])
+      if (isSame && companions === undefined) return { type: 'passed', text: json.text }
+      if (refusesSigned && !isSame) {
+        const isRefused = await inTurns(changesSigned(conversation, contents), signal)
+        if (isRefused === undefined) return ABORTED
+        if (isRefused)
+          return refused(
+            rejectReply(conversation.api, SIGNED_REJECT),
+            'a webhook changed a signed text',
+          )
+      }
+      const text = await inTurns(rewrite(conversation, contents, phase), signal)
       return text === undefined ? ABORTED : { type: 'passed', text }
     }
     case 'reject':

@@ -2,9 +2,9 @@
 
 import type { Attributes, RequestAttributes } from '../../cel/attributes.js'
 import { requestScheme } from '../../oauth/base-url.js'
+import { requestEncoding } from '../encodings/decode-reply.js'
 import { claimsIn } from '../stream/own-metadata.js'
 import type { Headers } from '../stream/process-message.js'
-import { isJsonType } from './content-type.js'
 
 /** What the headers of a guarded request tell. */
 export interface GuardedRequest {
@@ -12,6 +12,8 @@ export interface GuardedRequest {
   readonly attributes: Attributes
   /** Announced length in bytes. */
   readonly contentLength: number | undefined
+  /** Encoding of the body; "": none. undefined: one that is not decoded. */
+  readonly encoding: string | undefined
   /** Why the headers rule out a body of readable JSON; undefined: they do not. */
   readonly problem: string | undefined
 }
@@ -19,6 +21,7 @@ export interface GuardedRequest {
 /** metadata: an encoded Metadata. @throws {Error} when it cannot be decoded. */
 export function guardedRequest(headers: Headers, metadata?: Buffer): GuardedRequest {
   const claims = metadata === undefined ? undefined : claimsIn(metadata)
+  const encoding = requestEncoding(headers.get('content-encoding') ?? [])
   const contentLength = headers.get('content-length')?.[0] ?? ''
   return {
     attributes: {
@@ -26,9 +29,14 @@ export function guardedRequest(headers: Headers, metadata?: Buffer): GuardedRequ
       ...(claims !== undefined && { jwt: claims }),
     },
     contentLength: /^\d{1,15}$/.test(contentLength) ? Number(contentLength) : undefined,
-    problem: problemOf(headers.get('content-type') ?? [], headers.get('content-encoding') ?? []),
+    encoding,
+    problem: problemOf(headers.get('content-type') ?? [], encoding),
   }
 }
+
+/** Returns the headers of a request whose body has been decoded, as far as they are read. */
+export const decodedHeaders = (headers: Headers): Headers =>
+  new Map([...headers].filter(([name]) => name !== 'content-encoding' && name !== 'content-length'))
 
 /** Reads headers lazily: most webhooks have no expressions. */
 class Request implements RequestAttributes {
@@ -36,30 +44,30 @@ class Request implements RequestAttributes {
   readonly host: string
   readonly pathAndQuery: string
   readonly version = ''
-  private read: RequestAttributes['headers'] | undefined
+  #read: RequestAttributes['headers'] | undefined
 
   constructor(private readonly all: Headers) {
-    this.method = this.one(':method')
-    this.host = this.one(':authority')
-    this.pathAndQuery = this.one(':path')
+    this.method = this.#one(':method')
+    this.host = this.#one(':authority')
+    this.pathAndQuery = this.#one(':path')
   }
 
   get scheme(): string {
     return requestScheme({
-      scheme: this.one(':scheme'),
+      scheme: this.#one(':scheme'),
       forwardedProto: this.all.get('x-forwarded-proto')?.join(),
     })
   }
 
   get headers(): RequestAttributes['headers'] {
-    return (this.read ??= new Map([...this.all].map(([name, all]) => [name, oneOrAll(all)])))
+    return (this.#read ??= new Map([...this.all].map(([name, all]) => [name, oneOrAll(all)])))
   }
 
   valuesOf(name: string): readonly string[] {
     return this.all.get(name) ?? []
   }
 
-  private one(name: string): string {
+  #one(name: string): string {
     return this.all.get(name)?.[0] ?? ''
   }
 }
@@ -72,10 +80,43 @@ function oneOrAll(values: readonly string[]): string | readonly string[] {
 /**
  * Returns why the body cannot be read. With a wrong content type, the LLM might read something else in the same bytes.
  */
-function problemOf(types: readonly string[], encodings: readonly string[]): string | undefined {
+function problemOf(types: readonly string[], encoding: string | undefined): string | undefined {
   if (types.length > 1 || !types.every(isJsonType))
     return 'its content type is not application/json'
-  return encodings.some((encoding) => encoding.trim().toLowerCase() !== 'identity')
-    ? 'it is compressed'
+  return encoding === undefined
+    ? 'its Content-Encoding is not one alone of gzip, deflate, br and zstd'
     : undefined
 }
+
+// Checks that a Content-Type is JSON in UTF-8 and nothing else. Linear and bounded, because clients control it.
+
+/** Longer than any JSON media type with its charset. */
+const MAX_LENGTH = 256
+
+const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json$/i
+const UTF8 = /^(?:utf-?8|"utf-?8")$/i
+
+/** Whether it is application/json or a type with the suffix +json, with no parameter except charset=utf-8. */
+export function isJsonType(contentType: string): boolean {
+  if (contentType === 'application/json') return true
+  if (contentType.length > MAX_LENGTH) return false
+  const [type = '', parameter = '', ...more] = contentType.split(';').map(withoutBlanks)
+  // A trailing ";" adds an empty parameter.
+  const isWhole = more.length === 0 || (more.length === 1 && more[0] === '' && parameter !== '')
+  return isWhole && JSON_TYPE.test(type) && (parameter === '' || isUtf8(parameter))
+}
+
+function isUtf8(parameter: string): boolean {
+  const [name = '', value = '', ...more] = parameter.split('=').map(withoutBlanks)
+  return name.toLowerCase() === 'charset' && UTF8.test(value) && more.length === 0
+}
+
+/** Trims optional whitespace only (RFC 9110 section 5.6.3); trim() would also remove Latin-1 characters. */
+function withoutBlanks(text: string): string {
+  let [start, end] = [0, text.length]
+  while (start < end && isBlank(text, start)) start += 1
+  while (end > start && isBlank(text, end - 1)) end -= 1
+  return text.slice(start, end)
+}
+
+const isBlank = (text: string, at: number): boolean => text[at] === ' ' || text[at] === '\t'

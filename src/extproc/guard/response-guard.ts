@@ -2,8 +2,10 @@
 // streamed one as it arrives (decisions 15-20).
 
 import type { Ending } from '../../ending.js'
-import { inTurns } from '../../turns.js'
+import { apiOfPath } from '../../llm/detect-api.js'
+import { andThen, inTurns } from '../../turns.js'
 import { joinInTurns } from '../../utf8.js'
+import { decoderOf, UNREADABLE_ENCODING } from '../encodings/decode-reply.js'
 import { type Decoder, NO_BYTES } from '../encodings/decoder.js'
 import { expectFullDuplex } from '../stream/full-duplex.js'
 import { sendHeaders } from '../stream/guard-messages.js'
@@ -22,8 +24,14 @@ import { loggedReply, logRefusal } from '../webhook/refusal-log.js'
 import { createGuardedPhase, type GuardedPhase } from './guarded-phase.js'
 import {
   busyReply,
+  encodingOf,
   inspectReply,
+  isEventStream,
+  isOfLines,
   isSuccess,
+  lengthOfReply,
+  passesUnread,
+  problemOfReply,
   type ReplyFinding,
   TOO_LARGE,
   unreadableReply,
@@ -32,7 +40,6 @@ import { requestPath } from './inspect-request.js'
 import type { Refused } from './inspection.js'
 import { meanwhile } from './meanwhile.js'
 import { asUtf8, sendPassed } from './read-reply.js'
-import { type MayBeStreamed, type ReplyPlan, replyPlan } from './reply-plan.js'
 import type { RequestGuard } from './request-guard.js'
 
 /** The response phase of one exchange. */
@@ -59,18 +66,20 @@ export function createResponseGuard(
   const context = { guard, request, own, headers: () => headers }
   const { phase, refuseUnread } = createHeldReply(context, stream, deps)
 
-  const startStream = (form: StreamedForm, decoder: Decoder): void => {
-    phase.become('done')
-    const framing = FRAMINGS[form](deps.maxBodyBytes)
-    const asked = { attributes: request.attributes(), isOneChoice: request.isOneChoice() }
-    streamed = createStreamedPhase({ guard, ...asked, framing, decoder }, stream, deps)
-    sendHeaders(stream.send, 'response', { set: asUtf8(headers), remove: STREAMED })
-  }
-  const follow = (plan: ReplyPlan, isWhole: boolean): void => {
+  const startStream = (form: StreamedForm, decoder: Decoder): Promise<void> | void =>
+    andThen(request.isOneChoice(), (isOneChoice) => {
+      if (stream.signal.aborted) return decoder.close()
+      phase.become('done')
+      const framing = FRAMINGS[form](deps.maxBodyBytes)
+      const asked = { attributes: request.attributes(), isOneChoice }
+      streamed = createStreamedPhase({ guard, ...asked, framing, decoder }, stream, deps)
+      sendHeaders(stream, 'response', { set: asUtf8(headers), remove: STREAMED })
+    })
+  const follow = (plan: ReplyPlan, isWhole: boolean): Promise<void> | void => {
     phase.become(plan.type !== 'pass' ? 'holding' : isWhole ? 'done' : 'passing')
-    if (plan.type === 'pass') sendHeaders(stream.send, 'response')
+    if (plan.type === 'pass') sendHeaders(stream, 'response')
     else if (plan.type === 'refuse') refuseUnread(plan.problem)
-    else if (plan.type === 'stream') startStream(plan.form, plan.decoder)
+    else if (plan.type === 'stream') return startStream(plan.form, plan.decoder)
     else if (plan.streamed !== undefined) opening = openingOf(plan.streamed, stream.signal)
   }
   const lookForStream = async (message: BodyPart, opened: StreamOpening): Promise<void> => {
@@ -78,23 +87,20 @@ export function createResponseGuard(
     if (stream.signal.aborted) return
     if (found.type !== 'unknown') opening = undefined
     if (found.type !== 'streamed') return phase.body(message)
-    startStream(opened.form, found.decoder)
+    await startStream(opened.form, found.decoder)
     await streamed?.body({ body: NO_BYTES, endOfStream: message.endOfStream })
   }
   return {
     headers: (message, { config }) => {
       phase.expectHeaders()
       headers = message.headers
-      const path = requestPath(request.attributes())
-      const isWhole = message.endOfStream
-      // Otherwise an earlier filter has answered, e.g. with Gatehouse's 401: the request never left the gateway.
-      const isOfBackend = request.wasSeen() || isSuccess(headers)
-      const plan = isWhole || !isOfBackend ? PASS : replyPlan(guard, headers, path, deps)
+      const plan = planOf(message, context, deps)
       if (plan.type !== 'pass') expectMode(request, config)
-      follow(plan, isWhole)
+      return follow(plan, message.endOfStream)
     },
     body: (message) => {
       own.begin(false)
+      if (opening?.mayBegin(message.body) === false) opening = undefined
       if (opening !== undefined && phase.state === 'holding') return lookForStream(message, opening)
       return (streamed ?? phase).body(message)
     },
@@ -104,6 +110,18 @@ export function createResponseGuard(
     },
     isDone: () => !own.isOwed() && (streamed?.isDone() ?? isOver(phase)),
   }
+}
+
+function planOf(
+  { headers, endOfStream }: HeadersPart,
+  { guard, request }: Pick<HeldReplyContext, 'guard' | 'request'>,
+  deps: GuardDeps,
+): ReplyPlan {
+  // Otherwise an earlier filter has answered, e.g. with Gatehouse's 401: the request never left the gateway.
+  const isOfBackend = request.wasSeen() || isSuccess(headers)
+  return endOfStream || !isOfBackend
+    ? PASS
+    : replyPlan(guard, headers, requestPath(request.attributes()), deps)
 }
 
 /** Throws UnexpectedMessage for a reply that could not be held. The mode is in the first message: it may be the request's. */
@@ -122,8 +140,8 @@ const FRAMINGS: Readonly<Record<StreamedForm, (maxBytes: number) => Framing>> = 
   lines: jsonLines,
 }
 
-function openingOf({ form, decoder }: MayBeStreamed, signal: Ending): StreamOpening {
-  const opening = createOpening(form, decoder)
+function openingOf({ form, decoder, isDeclared }: MayBeStreamed, signal: Ending): StreamOpening {
+  const opening = createOpening(form, decoder, isDeclared)
   signal.addEventListener('abort', () => opening.close())
   return opening
 }
@@ -132,7 +150,7 @@ const isOver = ({ state }: GuardedPhase): boolean => state === 'done' || state =
 
 interface HeldReplyContext {
   readonly guard: Guard
-  readonly request: Pick<RequestGuard, 'attributes' | 'hadBody'>
+  readonly request: Pick<RequestGuard, 'attributes' | 'hadBody' | 'wasSeen'>
   readonly own: OwnReply
   /** Returns the LLM's headers, once they have arrived. */
   readonly headers: () => Headers
@@ -192,3 +210,61 @@ function createHeldReply(
   })
   return { phase, refuseUnread }
 }
+
+// Decides from the headers of a guarded reply how its body is handled.
+
+/** What a reply may turn out to be, and the decoder for its Content-Encoding. */
+interface MayBeStreamed {
+  readonly form: StreamedForm
+  readonly decoder: Decoder
+  /** Whether the headers say the form. */
+  readonly isDeclared: boolean
+}
+
+/** How the body of a reply is handled. */
+type ReplyPlan =
+  /** Passed on as it arrives. */
+  | { readonly type: 'pass' }
+  | { readonly type: 'refuse'; readonly problem: string }
+  /** As events, or as lines. */
+  | { readonly type: 'stream'; readonly form: StreamedForm; readonly decoder: Decoder }
+  /** streamed: present if the headers do not tell a streamed reply from a whole one. */
+  | { readonly type: 'hold'; readonly streamed: MayBeStreamed | undefined }
+
+/** path: the request's path. */
+function replyPlan(guard: Guard, headers: Headers, path: string, deps: GuardDeps): ReplyPlan {
+  const { maxBodyBytes } = deps
+  if (guard.response.length === 0) return { type: 'pass' }
+  const problem = isSuccess(headers) ? problemOfReply(headers) : undefined
+  if (problem !== undefined)
+    return passesUnread(guard, problem, deps) ? { type: 'pass' } : { type: 'refuse', problem }
+  const form = isSuccess(headers) ? declaredForm(headers) : undefined
+  if (form !== undefined) {
+    const decoder = decoderOf(encodingOf(headers), { maxBytes: maxBodyBytes })
+    return decoder === undefined
+      ? { type: 'refuse', problem: UNREADABLE_ENCODING }
+      : { type: 'stream', form, decoder }
+  }
+  if (lengthOfReply(headers) > maxBodyBytes) return { type: 'refuse', problem: TOO_LARGE }
+  const perhaps = mayBe(headers, path)
+  const decoder = perhaps && decoderOf(encodingOf(headers), { maxBytes: maxBodyBytes })
+  const isDeclared = perhaps !== 'events' || isEventStream(headers)
+  return { type: 'hold', streamed: decoder && { form: perhaps, decoder, isDeclared } }
+}
+
+/** What the headers say about a streamed reply; undefined: nothing. */
+function declaredForm(headers: Headers): StreamedForm | undefined {
+  // A stream of events has no length: this is JSON that is declared as one, or short enough to be told from it.
+  if (isEventStream(headers)) return headers.has('content-length') ? undefined : 'events'
+  return isOfLines(headers) ? 'lines' : undefined
+}
+
+/** Servers may declare events and answer in JSON, or declare JSON or text and send events. undefined: it can only be whole. */
+function mayBe(headers: Headers, path: string): StreamedForm | undefined {
+  if (isSuccess(headers))
+    return streamsAsArray(path) && !isEventStream(headers) ? 'array' : 'events'
+  return isEventStream(headers) ? 'events' : undefined
+}
+
+/** Whether streams are one JSON array, as Gemini's are unless the client asks for events. */
+const streamsAsArray = (path: string): boolean => apiOfPath(path) === 'gemini'

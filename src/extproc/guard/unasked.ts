@@ -4,8 +4,10 @@ import type { Ending } from '../../ending.js'
 import type { GuardEntry } from '../../ir/proc-entry.js'
 import { readRequest } from '../../llm/read-body.js'
 import { inTurns } from '../../turns.js'
+import { UNREADABLE_ENCODING } from '../encodings/decode-reply.js'
 import type { Headers } from '../stream/process-message.js'
 import { compileGuard, inspectsOf } from '../webhook/compiled-guard.js'
+import { decodeUnheld } from './decoded-body.js'
 import {
   requestPath,
   requestTooLarge,
@@ -32,11 +34,14 @@ export async function refusedUnasked(
   const guard = compileGuard(entry)
   const { request: webhooks } = guard
   if (webhooks.length === 0) return undefined
-  const { attributes, problem } = guardedRequest(headers)
+  const { attributes, problem, encoding = '' } = guardedRequest(headers)
   const path = requestPath(attributes)
   if (problem !== undefined) return unreadableRequest(problem, path)
   if (body.length > maxBodyBytes) return requestTooLarge(path)
-  const read = await inTurns(readRequest(body, path, inspectsOf(webhooks)), signal)
+  const decoded = await decodeUnheld(body, encoding, maxBodyBytes)
+  if (decoded === 'too large') return requestTooLarge(path)
+  if (decoded === undefined) return unreadableRequest(UNREADABLE_ENCODING, path)
+  const read = await inTurns(readRequest(decoded, path, inspectsOf(webhooks)), signal)
   if (read === undefined) return undefined
   return read.ok ? unreadableAnswer(guard, read.value, path) : unreadableRequest(read.error, path)
 }

@@ -25,7 +25,8 @@ export interface ListReply {
   isDone(): boolean
 }
 
-interface RefusableReply extends ListReply {
+/** An answer that can still be replaced. */
+export interface RefusableReply extends ListReply {
   /** Answers 502 in its place. problem: for the log, without any text of the list. */
   refuse(problem: string): void
 }
@@ -43,6 +44,8 @@ export interface WithheldReply {
 export interface ListsDeps {
   readonly maxBodyBytes: number
   readonly heldBytes: HeldBytes
+  /** As in GuardDeps. */
+  callerIsKnown?(): void
   readonly costly: CostlyExpressions
   /** Absent: nothing is logged. */
   readonly decisions?: DecisionLog | undefined
@@ -63,9 +66,10 @@ export interface ListReplyContext {
 }
 
 /** Passes an answer on unread. isWhole: it has no body. */
-export function createPassing({ send }: ProcessorStream, isWhole: boolean): ListReply {
+export function createPassing(stream: ProcessorStream, isWhole: boolean): ListReply {
+  const { send } = stream
   let isDone = isWhole
-  sendHeaders(send, 'response')
+  sendHeaders(stream, 'response')
   return {
     body: ({ body, endOfStream }) => {
       isDone = endOfStream
@@ -160,10 +164,10 @@ async function filterBytes(
 const NOT_TEXT = 'it is not UTF-8'
 
 /**
- * Filters an event stream. The headers leave with the first readable event; until then, an unreadable one is answered
- * 502.
+ * Filters an event stream. The headers leave with the first readable event, unless they leave at once; until then, an
+ * unreadable one is answered 502.
  */
-export function createEventReply(context: ListReplyContext): ListReply {
+export function createEventReply(context: ListReplyContext, leavesAtOnce = false): ListReply {
   const { caller, stream, deps } = context
   const own = createOwnReply(stream)
   const events = createServerEventReader()
@@ -171,7 +175,7 @@ export function createEventReply(context: ListReplyContext): ListReply {
   const pace = new Pace()
   let state: 'start' | 'open' | 'over' = 'start'
   const open = (): void => {
-    if (state === 'start') sendHeaders(stream.send, 'response', { remove: LENGTHS })
+    if (state === 'start') sendHeaders(stream, 'response', { remove: LENGTHS })
     state = 'open'
   }
   const send = (bytes: Uint8Array, isLast = false, refusal?: string): void => {
@@ -209,8 +213,7 @@ export function createEventReply(context: ListReplyContext): ListReply {
     if (filtered === undefined) return fail(UNREADABLE_EVENT, hasTrailers)
     end(filtered.bytes, hasTrailers)
   }
-  // The stream of a GET answers no request, and its first event may take long: its headers leave at once.
-  if (caller.asked === 'all') open()
+  if (leavesAtOnce) open()
   return {
     body: (part) => {
       own.begin(false)
@@ -269,14 +272,18 @@ async function filterEvent(
 ): Promise<FilteredEvent | undefined> {
   const event = await inTurns(readEvent(raw, pace), caller.ending)
   if (event === undefined) return undefined
-  if (event.data === undefined || event.data.trim() === '') return { bytes: raw, isSilent: true }
-  const data = await filterMessage(event.data, caller)
+  const { data: text, isMessage } = event
+  if (text === undefined || text.trim() === '') return { bytes: raw, isSilent: true }
+  // No client finds a list in an event that is neither called a message nor JSON, such as an address or a time.
+  if (!isMessage && !BEGINS_JSON.test(text)) return { bytes: raw, isSilent: false }
+  const data = await filterMessage(text, caller)
   if (!data.ok) return undefined
-  if (data.value === event.data) return { bytes: raw, isSilent: false }
+  if (data.value === text) return { bytes: raw, isSilent: false }
   const bytes = await inTurns(withEventData(event, data.value, pace), caller.ending)
   return bytes && { bytes, isSilent: false }
 }
 
+const BEGINS_JSON = /^\s*[{[]/
 const NO_EVENT: FilteredEvent = { bytes: new Uint8Array(), isSilent: true }
 /** An event, and the message that it is sent in, cost as much as reading this many JSON values. */
 const EVENT_UNITS = 16

@@ -1,16 +1,28 @@
 // Filters the lists that an MCP server sends to a caller (mcp.filterLists): JSON is held until it is complete, events
 // are filtered one by one. Replies to other requests pass as they arrive.
 
+import type { Attributes } from '../../cel/attributes.js'
 import type { CostlyExpressions } from '../../cel/costly-expressions.js'
+import {
+  type CallerFields,
+  callerFields,
+  type DecisionLog,
+  hider,
+  requestFields,
+} from '../../decision-log.js'
 import type { Ending } from '../../ending.js'
+import { isJsonObject } from '../../ir/json.js'
 import type { PolicySource } from '../../ir/policy-source.js'
+import type { SessionSeal } from '../../oauth/session-seal.js'
 import type { CompiledRules } from '../../rules/judge.js'
 import { parseListRequest } from '../../rules/list-request.js'
 import { expectFullDuplex } from '../stream/full-duplex.js'
 import { sendHeaders, sendTrailers } from '../stream/guard-messages.js'
+import { loggedRequest } from '../stream/logged-request.js'
 import { claimsIn, listRequestIn } from '../stream/own-metadata.js'
 import type { Headers } from '../stream/process-message.js'
 import { type Processor, type ProcessorStream, UnexpectedMessage } from '../stream/processor.js'
+import { type BeginningForm, beginningForm } from './beginning.js'
 import type { ListCaller } from './filter-list.js'
 import {
   createEventReply,
@@ -19,9 +31,9 @@ import {
   type ListReply,
   type ListReplyContext,
   type ListsDeps,
+  type RefusableReply,
   type WithheldReply,
 } from './list-reply.js'
-import { logRefusedList } from './refusal-line.js'
 
 /** The table entry of a route with mcp.filterLists. */
 export interface CompiledLists {
@@ -32,6 +44,8 @@ export interface CompiledLists {
   readonly policy?: PolicySource
   /** Result of rulesOfLists(). */
   readonly rules: CompiledRules
+  /** Absent: sessions are bound to nobody. */
+  readonly session?: SessionSeal
 }
 
 /** Creates the processor of an exchange whose lists are filtered. */
@@ -52,12 +66,9 @@ export function createListsProcessor(
       caller = metadata && callerOf(metadata, rules, stream.signal, deps.costly)
       if (caller !== undefined) expectFullDuplex('reply', config?.responseBodyMode)
       if (caller !== undefined) asking = message.headers
+      if (caller?.attributes.jwt !== undefined) deps.callerIsKnown?.()
       // Otherwise the server could answer in an encoding that Gatehouse does not read.
-      sendHeaders(
-        stream.send,
-        'request',
-        caller === undefined ? {} : { remove: ['accept-encoding'] },
-      )
+      sendHeaders(stream, 'request', caller === undefined ? {} : { remove: ['accept-encoding'] })
     },
     requestBody: refuse,
     requestTrailers: refuse,
@@ -89,23 +100,21 @@ export function callerOf(
   return { asked, attributes: { ...attributes, jwt: claimsIn(metadata) }, rules, costly, ending }
 }
 
-const JSON_TYPE = /^application\/json *(?:;|$)/i
 const EVENTS = /^text\/event-stream *(?:;|$)/i
 
 function replyOf(context: ListReplyContext): ListReply {
   const { headers, caller, stream } = context
   const status = headers.get(':status')?.[0] ?? ''
-  // A 202 has no answer, and an error has no list.
-  if (!status.startsWith('2') || status === '202') return createPassing(stream, false)
+  const isStream = caller.asked === 'all'
+  // To a POST, a 202 is no answer; an error has no list.
+  if (!status.startsWith('2') || (status === '202' && !isStream))
+    return createPassing(stream, false)
+  if ((headers.get('content-encoding') ?? []).some((one) => one !== 'identity'))
+    return createRefused(context, 'it is compressed')
+  // The stream of a GET answers no request, and its first event may take long: its headers leave at once.
   const types = headers.get('content-type') ?? []
-  const type = types.length === 1 ? (types[0] ?? '') : ''
-  const isPlain = (headers.get('content-encoding') ?? []).every((one) => one === 'identity')
-  if (isPlain && JSON_TYPE.test(type)) return createJsonReply(context)
-  if (isPlain && EVENTS.test(type)) return createEventReply(context)
-  if (caller.asked === 'all') return createPassing(stream, false)
-  const refused = createJsonReply(context)
-  refused.refuse(isPlain ? 'it is neither JSON nor an event stream' : 'it is compressed')
-  return refused
+  const isDeclared = types.length === 1 && EVENTS.test(types[0] ?? '')
+  return isStream && isDeclared ? createEventReply(context, true) : createUndeclaredReply(context)
 }
 
 interface Asked {
@@ -127,4 +136,103 @@ function logWithheld(
   } catch {
     // A log that fails must not end the stream.
   }
+}
+
+// Handles an answer of an MCP server by what it is, as its content type may not say that.
+
+/** Answers 502 in place of a reply. problem: for the log, without any text of the reply. */
+function createRefused(context: ListReplyContext, problem: string): RefusableReply {
+  const refused = createJsonReply(context)
+  refused.refuse(problem)
+  return refused
+}
+
+interface Begun {
+  /** undefined: not known yet. */
+  readonly form: BeginningForm | undefined
+  readonly reply: ListReply | undefined
+  /** All that has arrived. */
+  readonly start: Buffer
+}
+
+/** Holds an answer until its first characters tell JSON from an event stream. Anything else is 502. */
+function createUndeclaredReply(context: ListReplyContext): ListReply {
+  const FORMS: Readonly<Record<BeginningForm, () => ListReply>> = {
+    json: () => createJsonReply(context),
+    events: () => createEventReply(context),
+    neither: () => createRefused(context, 'it is neither JSON nor an event stream'),
+  }
+  let reply: ListReply | undefined
+  /** A few characters at most. */
+  let before = Buffer.of()
+  const begin = (body: Buffer, isWhole: boolean): Begun => {
+    const start = before.length === 0 ? body : Buffer.concat([before, body])
+    const form = beginningForm(start, isWhole)
+    before = form === undefined ? Buffer.from(start) : Buffer.of()
+    reply = form && FORMS[form]()
+    return { form, reply, start }
+  }
+  return {
+    body: ({ body, endOfStream }) => {
+      if (reply !== undefined) return reply.body({ body, endOfStream })
+      const begun = begin(body, endOfStream)
+      return begun.reply?.body({ body: begun.start, endOfStream })
+    },
+    trailers: async () => {
+      if (reply !== undefined) return reply.trailers()
+      const begun = begin(Buffer.of(), true)
+      if (begun.form !== 'neither')
+        await begun.reply?.body({ body: begun.start, endOfStream: false })
+      return begun.reply?.trailers()
+    },
+    isDone: () => reply?.isDone() ?? false,
+  }
+}
+
+// Writes a line of the decision log about a list of an MCP server that its caller does not get.
+
+const MESSAGE = 'list refusal'
+
+/** A list that is withheld. */
+export interface RefusedList {
+  /** NAMESPACE/NAME of the HTTPRoute. */
+  readonly route: string
+  /** The policy that filters lists. */
+  readonly policy?: PolicySource | undefined
+  /** Headers of the request. */
+  readonly headers: Headers
+  /** The caller's claims, if a token was verified. */
+  readonly jwt: Attributes['jwt']
+  /** What Envoy sent with its own call. */
+  readonly traceparent?: string | undefined
+  readonly reason: string
+  /** Absent: the status of the reply has been sent already. */
+  readonly status?: number
+  /** Without any text of the list. */
+  readonly problem: string
+}
+
+/** Logs a list that its caller does not get. */
+function logRefusedList(log: DecisionLog, refused: RefusedList): void {
+  const { route, policy, reason, status, problem } = refused
+  const claims = refused.jwt?.json
+  const request = loggedRequest(refused.headers)
+  const hide = hider(request)
+  const caller = (asked?: readonly string[]): CallerFields | undefined =>
+    isJsonObject(claims) ? callerFields(claims, { asked, verified: true }, hide) : undefined
+  log.refused({
+    message: MESSAGE,
+    key: { decision: 'deny', reason, status, route },
+    caller,
+    fields: () => ({
+      decision: 'deny',
+      reason,
+      ...(status !== undefined && { status }),
+      route,
+      problem,
+      ...policy,
+      ...requestFields(request, hide, refused.traceparent),
+      ...caller(log.claims),
+    }),
+  })
 }

@@ -14,8 +14,10 @@ const BYTE_ORDER_MARK = Buffer.from('\ufeff')
 /** An event as received, and its data. */
 export interface ServerEvent {
   readonly raw: Buffer
-  /** undefined: it has no data (a comment), or is an event but not a message. */
+  /** undefined: it has none (a comment). */
   readonly data: string | undefined
+  /** Whether it is called a message, or nothing. Only some clients read the data of others. */
+  readonly isMessage: boolean
   /** The lines of its data. */
   readonly lines: readonly Line[]
 }
@@ -89,7 +91,7 @@ export function createServerEventReader(): ServerEventReader {
 /** Maximum number of lines of an event. Nobody writes more, and each costs more than its characters. */
 const MOST_LINES = 50_000
 
-/** undefined: the data is not UTF-8, or the event has too many lines. */
+/** undefined: the data is not UTF-8, the event has too many lines, or a line is JSON without a field. */
 export function* readEvent(raw: Buffer, pace: Pace): Work<ServerEvent | undefined> {
   const lines: Line[] = []
   let isMessage = true
@@ -97,16 +99,17 @@ export function* readEvent(raw: Buffer, pace: Pace): Work<ServerEvent | undefine
   for (const line of linesOf(raw)) {
     if (pace.isDue(unitsOf((line.next - line.start) / LINE_UNITS))) yield
     if ((count += 1) > MOST_LINES) return undefined
+    if (isJson(raw, line)) return undefined
     if (isField(raw, line, 'data')) lines.push(line)
     if (isField(raw, line, 'event'))
       isMessage = ['', 'message'].includes(raw.toString('latin1', line.value, line.end))
   }
-  if (!isMessage || lines.length === 0) return { raw, data: undefined, lines: [] }
+  if (lines.length === 0) return { raw, data: undefined, isMessage, lines: [] }
   const values = lines.flatMap(({ value, end }, index) =>
     index === 0 ? [raw.subarray(value, end)] : [NEW_LINE, raw.subarray(value, end)],
   )
   const data = yield* decodeUtf8InTurns(yield* joinInTurns(values, pace), pace)
-  return data === undefined ? undefined : { raw, data, lines }
+  return data === undefined ? undefined : { raw, data, isMessage, lines }
 }
 
 const NEW_LINE = Buffer.from('\n')
@@ -135,6 +138,16 @@ function placeOf(raw: Buffer, byte: number, from: number): number {
 
 const COLON = 0x3a
 const BLANK = 0x20
+const TAB = 0x09
+const OBJECT = 0x7b
+const ARRAY = 0x5b
+
+/** Whether a line is JSON, which clients that take the stream for lines of JSON would read. */
+function isJson(raw: Buffer, { start, end }: Line): boolean {
+  let at = start
+  while (at < end && (raw[at] === BLANK || raw[at] === TAB)) at += 1
+  return at < end && (raw[at] === OBJECT || raw[at] === ARRAY)
+}
 
 /** Returns the offset after the field name, its colon and one blank. */
 function valueIn(raw: Buffer, start: number, end: number): number {

@@ -35,7 +35,7 @@ export function createMcpEventReply(
   headers: Headers,
 ): McpEventReply {
   const { deps, guard, signal } = exchange
-  const reader = createSseReader(deps.maxBodyBytes)
+  const reader = createSseReader(deps.maxBodyBytes, 'kept')
   const hold = openUntil(signal, deps.heldBytes)
   let isOver = false
   let hasTrailers = false
@@ -68,7 +68,7 @@ export function createMcpEventReply(
     if (!result.ok) return fail({ problem: result.error })
     hold.become(reader.held * HELD_FOR_EACH)
   }
-  sendHeaders(stream.send, 'response', { set: asUtf8(headers), remove: LENGTHS })
+  sendHeaders(stream, 'response', { set: asUtf8(headers), remove: LENGTHS })
   return {
     body: async ({ body, endOfStream }) => {
       if (isOver) return
@@ -174,13 +174,16 @@ async function passFrame(
       return pieces === undefined ? NOBODY_WAITS : { type: 'text', pieces }
     }
     case 'unreadable':
-      return { type: 'failed', problem: found.problem }
+      return { type: 'failed', problem: placed(found.problem, frame) }
     case 'aborted':
       return NOBODY_WAITS
     case 'withheld':
       return withhold(frame, found.message, found.by, exchange)
   }
 }
+
+const placed = (problem: string, { place }: EventFrame): string =>
+  place === undefined ? problem : `${problem} (${place})`
 
 /**
  * Drops a notification. A request of the server would be waited for in vain: if the client waits for answers on this

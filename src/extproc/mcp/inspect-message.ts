@@ -34,7 +34,13 @@ export async function inspectMessage(
     return { type: 'pass', contents: entries.map(({ content }) => content), edits: [] }
   const { route } = guard
   const question = {
-    ...{ route, phase, webhooks, tool, entries, signal, attributes: attributes() },
+    route,
+    phase,
+    webhooks,
+    tool,
+    entries,
+    signal,
+    attributes: attributes(),
   }
   const verdict = await inPhaseSpan(deps, route, phase, (own) => {
     if (own.span?.isRecording === true) own.span.set(attributesOfMessage(tool, question.attributes))

@@ -3,6 +3,7 @@
 import type { Attributes } from '../../cel/attributes.js'
 import type { Ending } from '../../ending.js'
 import type { AskedCalls } from '../../mcp/texts/guarded-message.js'
+import type { SessionSeal } from '../../oauth/session-seal.js'
 import type { CompiledRules } from '../../rules/judge.js'
 import type { ListCaller } from '../lists/filter-list.js'
 import type { GuardWebhooks } from '../webhook/compiled-guard.js'
@@ -15,6 +16,8 @@ export interface McpGuard extends GuardWebhooks {
   readonly route: string
   /** Result of rulesOfLists(), with mcp.filterLists. */
   readonly rules?: CompiledRules
+  /** Absent: sessions are bound to nobody. */
+  readonly session?: SessionSeal
 }
 
 /** The webhooks of a route's MCP traffic that are audited. */

@@ -22,12 +22,16 @@ export interface Answered {
 
 const REJECTED = 'gatehouse_guardrail_reject'
 
+/** Statuses by which a server ends a client's session, or its login. */
+const ENDING: ReadonlySet<number> = new Set([401, 404])
+
 /**
  * Returns the answer to each request, with 200: clients show it as the result of the call. If there is no request to
- * answer, the status is the webhook's.
+ * answer, the status is the webhook's, or 403 in place of one that would end the session.
  */
 export function mcpRejected({ asked, isBatch }: Answered, rejection: Rejection): Refused {
-  const status = rejection.status >= 400 ? rejection.status : 403
+  const isTaken = rejection.status >= 400 && !ENDING.has(rejection.status)
+  const status = isTaken ? rejection.status : 403
   const reply =
     asked.size === 0
       ? jsonText(status, rejectedError(rejection), REJECTED)

@@ -1,10 +1,13 @@
 // The form of requests to an MCP server: which messages webhooks are asked about, and how their verdicts are applied.
 
 import type { Attributes } from '../../cel/attributes.js'
-import { applyEdits, type Edit, type JsonText } from '../../json/json-text.js'
-import type { HttpHeaderValues } from '../../mcp/header-agreement.js'
-import { readMcpRequest } from '../../mcp/http-message.js'
+import { applyEdits, type Edit, type JsonText, readJsonTextInTurns } from '../../json/json-text.js'
+import { UnreadableForm } from '../../json/unreadable-form.js'
+import { decodedHeader, encodedHeader, type HttpHeaderValues } from '../../mcp/header-values.js'
+import { readMcpRequest, UNREAD_ENCODING } from '../../mcp/http-message.js'
 import { McpProblem } from '../../mcp/mcp-problem.js'
+import { type McpMessage, readMessage } from '../../mcp/message.js'
+import { assertParams, PARAM_PREFIX } from '../../mcp/param-headers.js'
 import {
   type AskedCalls,
   askedCalls,
@@ -15,7 +18,7 @@ import {
 import { inTurns, Pace, type Work } from '../../turns.js'
 import { encodeUtf8InTurns, joinInTurns } from '../../utf8.js'
 import type { RequestFinding } from '../guard/inspect-request.js'
-import type { Aborted } from '../guard/inspection.js'
+import type { Aborted, Refused } from '../guard/inspection.js'
 import type { RequestForm } from '../guard/request-guard.js'
 import { inspectsOf } from '../webhook/compiled-guard.js'
 import { inspectMessage } from './inspect-message.js'
@@ -29,7 +32,6 @@ import {
   mcpUnavailable,
   unreadableMcpRequest,
 } from './mcp-replies.js'
-import { changedParams, changedRepeats } from './repeated-headers.js'
 import { subjectOf } from './withheld-line.js'
 
 /** onAsked: called with the requests of the body. It returns whether they have room among what is held. */
@@ -44,10 +46,11 @@ export function mcpRequests(
     readsReplies: true,
     // A reply that is compressed or partial could not be read.
     change: () => ({ set: { 'accept-encoding': 'identity' }, remove: ['range', 'if-range'] }),
-    refusalOf: () => undefined,
+    refusalOf: ({ encoding }) => (encoding === undefined ? undecodable() : undefined),
     tooLarge: () => mcpTooLarge(NO_CALLS),
     tooSlow: () => mcpTooSlow(NO_CALLS),
     busy: () => mcpBusy(NO_CALLS),
+    undecodable,
     inspect: async (held, attributes) => {
       const body = await inTurns(joinInTurns(held.take()), signal)
       const read = body && (await inTurns(readMcpRequest({ ...factsOf(attributes), body }), signal))
@@ -92,15 +95,18 @@ async function inspectMessages(
   try {
     const { headers } = factsOf(exchange.attributes())
     const params = changedParams(headers, single, contents)
-    const changing = changed(json, edits, single === undefined ? NO_HEADERS : headers)
+    const changing = changed(json, edits, single === undefined ? NO_HEADERS : headers, params)
     const result = await inTurns(changing, exchange.signal)
     if (result === undefined) return ABORTED
-    return { type: 'passed', body: result.body, headers: { ...params, ...result.headers } }
+    return { type: 'passed', ...result }
   } catch (error) {
     if (error instanceof McpProblem) return unreadableMcpRequest(error, { tool: single?.tool.name })
     throw error
   }
 }
+
+const undecodable = (): Refused =>
+  unreadableMcpRequest(new McpProblem('invalid-request', UNREAD_ENCODING))
 
 const NO_CALLS = { asked: NOTHING_ASKED, isBatch: false }
 const ABORTED: Aborted = { type: 'aborted' }
@@ -119,11 +125,98 @@ interface Changed {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Applies the edits. all: headers that may repeat what they change. @throws McpProblem */
-function* changed(json: JsonText, edits: readonly Edit[], all: HttpHeaderValues): Work<Changed> {
+/** Applies the edits. all: headers that may repeat what they change. params: those of arguments. @throws McpProblem */
+function* changed(
+  json: JsonText,
+  edits: readonly Edit[],
+  all: HttpHeaderValues,
+  params: Readonly<Record<string, string>>,
+): Work<Changed> {
   const pace = new Pace()
   if (edits.length === 0) return { body: yield* encodeUtf8InTurns(json.text, pace), headers: {} }
   const text = yield* applyEdits(json.text, edits, pace)
-  const headers = yield* changedRepeats(all, json, text)
+  const headers = yield* changedRepeats(all, params, json, text)
   return { body: yield* encodeUtf8InTurns(text, pace), headers }
+}
+
+// Headers that repeat parts of a message (revision 2026-07-28): its method, version and name, and arguments of a tool call
+// (Mcp-Param-…). They must not tell the server what webhooks have not seen, or have masked.
+
+/**
+ * Returns the headers whose arguments the webhooks have changed, with the new values. contents: one per entry of the
+ * message; undefined: a batch, which has no such headers.
+ */
+function changedParams(
+  headers: HttpHeaderValues,
+  message: GuardedMessage | undefined,
+  contents: readonly string[],
+): Readonly<Record<string, string>> {
+  const changed: Record<string, string> = {}
+  for (const [name, value] of headers) {
+    if (!name.startsWith(PARAM_PREFIX)) continue
+    const text = typeof value === 'string' ? decodedHeader(value) : undefined
+    const places = (message?.entries ?? []).flatMap(({ content }, index) =>
+      content === text ? [index] : [],
+    )
+    const now = places.map((index) => contents[index] ?? '').find((content) => content !== text)
+    if (now !== undefined) changed[name] = encodedHeader(now)
+  }
+  return changed
+}
+
+/** Returns what headers repeat of a message; undefined: it has no such part. */
+function repeatedOf({
+  method,
+  name,
+  protocolVersion,
+}: McpMessage): Readonly<Record<string, string | undefined>> {
+  return {
+    'mcp-method': method,
+    'mcp-name': name,
+    'mcp-protocol-version': protocolVersion === '' ? undefined : protocolVersion,
+  }
+}
+
+/**
+ * Returns the headers whose parts of the message the webhooks have changed, with the new values, those of arguments
+ * included. before: the message, with which the headers agree. after: the text that it has become. What is changed is read
+ * again, as it may have been shown as a part of some JSON. params: result of changedParams().
+ * @throws McpProblem for a header that repeats nothing any more.
+ */
+function* changedRepeats(
+  headers: HttpHeaderValues,
+  params: Readonly<Record<string, string>>,
+  before: JsonText,
+  after: string,
+): Work<Readonly<Record<string, string>>> {
+  const old = Object.entries(repeatedOf(readMessage(before.root, before.text))).filter(([name]) =>
+    headers.has(name),
+  )
+  const hasParams = [...headers.keys()].some((name) => name.startsWith(PARAM_PREFIX))
+  if (old.length === 0 && !hasParams) return {}
+  const message = yield* messageIn(after)
+  if (message === undefined) throw gone(old[0]?.[0] ?? PARAM_PREFIX)
+  yield* assertParams(message, new Map([...headers, ...Object.entries(params)]), after)
+  const now = repeatedOf(message)
+  const changed: Record<string, string> = { ...params }
+  for (const [name, text] of old) {
+    if (now[name] === text) continue
+    if (now[name] === undefined) throw gone(name)
+    changed[name] = encodedHeader(now[name])
+  }
+  return changed
+}
+
+const gone = (name: string): McpProblem =>
+  new McpProblem('header-mismatch', `Header mismatch: ${name} repeats nothing any more`)
+
+/** undefined: no message. */
+function* messageIn(text: string): Work<McpMessage | undefined> {
+  const json = yield* readJsonTextInTurns(text)
+  try {
+    return json.ok ? readMessage(json.value.root, text) : undefined
+  } catch (error) {
+    if (error instanceof McpProblem || error instanceof UnreadableForm) return undefined
+    throw error
+  }
 }

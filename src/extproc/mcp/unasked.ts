@@ -6,8 +6,9 @@ import { readMcpRequest } from '../../mcp/http-message.js'
 import { McpProblem } from '../../mcp/mcp-problem.js'
 import { NOTHING_ASKED, readClientMessages } from '../../mcp/texts/guarded-message.js'
 import { inTurns } from '../../turns.js'
+import { decodeUnheld } from '../guard/decoded-body.js'
 import type { Refused } from '../guard/inspection.js'
-import { guardedRequest } from '../guard/request-attributes.js'
+import { decodedHeaders, guardedRequest } from '../guard/request-attributes.js'
 import type { UnaskedRequest } from '../guard/unasked.js'
 import { compileWebhooks, inspectsOf } from '../webhook/compiled-guard.js'
 import { mcpTooLarge, unreadableMcpRequest } from './mcp-replies.js'
@@ -19,10 +20,17 @@ export async function refusedUnaskedMcp(
   maxBodyBytes: number,
   signal: Ending,
 ): Promise<Refused | undefined> {
-  const { request } = guardedRequest(headers).attributes
-  if (body.length > maxBodyBytes) return mcpTooLarge({ asked: NOTHING_ASKED, isBatch: false })
+  const { encoding = '' } = guardedRequest(headers)
+  const decoded = await decodeUnheld(body, encoding, maxBodyBytes)
+  const isDecoded = encoding !== '' && decoded !== undefined
+  const { request } = guardedRequest(isDecoded ? decodedHeaders(headers) : headers).attributes
+  if (decoded === 'too large' || body.length > maxBodyBytes)
+    return mcpTooLarge({ asked: NOTHING_ASKED, isBatch: false })
   const { method = '', headers: all = new Map<string, string>() } = request ?? {}
-  const read = await inTurns(readMcpRequest({ method, headers: all, body }), signal)
+  const read = await inTurns(
+    readMcpRequest({ method, headers: all, body: decoded ?? body }),
+    signal,
+  )
   if (read === undefined) return undefined
   if (!read.ok) return unreadableMcpRequest(read.error)
   const { json, id } = read.value

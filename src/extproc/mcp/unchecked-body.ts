@@ -2,8 +2,12 @@
 // budget of all bodies, which Envoy has not.
 
 import type { UncheckedBodyEntry } from '../../ir/proc-entry.js'
+import { inTurns } from '../../turns.js'
+import { joinInTurns } from '../../utf8.js'
+import { type EncodedBody, withDecoded } from '../guard/decoded-body.js'
 import { createGuardedPhase } from '../guard/guarded-phase.js'
 import type { HeldBody } from '../guard/held-body.js'
+import { guardedRequest } from '../guard/request-attributes.js'
 import { startBodyClock } from '../stream/body-clock.js'
 import { expectFullDuplex } from '../stream/full-duplex.js'
 import { sendHeaders } from '../stream/guard-messages.js'
@@ -16,6 +20,7 @@ import {
 import { loggedRequest } from '../stream/logged-request.js'
 import type { Headers } from '../stream/process-message.js'
 import { type Processor, type ProcessorStream, UnexpectedMessage } from '../stream/processor.js'
+import { OF_THE_BYTES } from '../stream/reply-output.js'
 import { sendWhole } from '../stream/whole-body.js'
 import type { GuardDeps } from '../webhook/guard-deps.js'
 
@@ -68,10 +73,11 @@ export function createUncheckedBody(
   }
   const complete = async (held: HeldBody, hasTrailers: boolean): Promise<void> => {
     stopClock()
-    const length = hasTrailers ? {} : { set: { 'content-length': String(held.size) } }
-    sendHeaders(stream.send, 'request', length)
-    await sendWhole(stream, 'request', held.take(), hasTrailers)
-    phase.become('done')
+    const encoding = guardedRequest(headers).encoding ?? ''
+    const encoded = { encoding, maxBodyBytes, heldBytes: deps.heldBytes }
+    const refused = await passOn(held.take(), encoded, stream, hasTrailers)
+    if (refused !== undefined) refuse(refused)
+    else phase.become('done')
   }
   const phase = createGuardedPhase(
     'request',
@@ -92,7 +98,7 @@ export function createUncheckedBody(
       headers = message.headers
       if (message.endOfStream) {
         phase.become('done')
-        return sendHeaders(stream.send, 'request')
+        return sendHeaders(stream, 'request')
       }
       expectFullDuplex('request', config?.requestBodyMode)
       phase.become('holding')
@@ -106,4 +112,48 @@ export function createUncheckedBody(
     responseTrailers: unexpected,
     isDone: () => phase.state === 'done' || phase.state === 'refused',
   }
+}
+
+type Encoded = Pick<EncodedBody, 'encoding' | 'maxBodyBytes' | 'heldBytes'>
+
+/**
+ * Sends a body on, without its encoding. What cannot be decoded goes on as it is: the check refuses it. Resolves to why the
+ * body is refused.
+ */
+async function passOn(
+  parts: readonly Buffer[],
+  encoded: Encoded,
+  stream: ProcessorStream,
+  hasTrailers: boolean,
+): Promise<RefusedBody['reason'] | undefined> {
+  if (encoded.encoding === '') return sendOn(parts, stream, hasTrailers)
+  const { signal } = stream
+  const bytes = await inTurns(joinInTurns(parts), signal)
+  if (bytes === undefined) return undefined
+  return withDecoded({ ...encoded, bytes, signal, heldForEach: 1 }, (decoded) => {
+    switch (decoded.type) {
+      case 'decoded':
+        return sendOn([decoded.body], stream, hasTrailers, OF_THE_BYTES)
+      case 'too large':
+        return 'body-too-large'
+      case 'busy':
+        return 'too-many-bodies'
+      case 'unreadable':
+        return sendOn(parts, stream, hasTrailers)
+      case 'aborted':
+        return undefined
+    }
+  })
+}
+
+async function sendOn(
+  parts: readonly Uint8Array[],
+  stream: ProcessorStream,
+  hasTrailers: boolean,
+  remove: readonly string[] = [],
+): Promise<undefined> {
+  const size = parts.reduce((sum, { length }) => sum + length, 0)
+  const length = hasTrailers ? {} : { set: { 'content-length': String(size) } }
+  sendHeaders(stream, 'request', { ...length, remove })
+  await sendWhole(stream, 'request', parts, hasTrailers)
 }

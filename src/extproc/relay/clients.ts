@@ -2,7 +2,7 @@
 
 import type { Relay } from '../../ir/relay.js'
 import { type Client, hashOfText, metadataUrl, openClientId } from '../../oauth/relay/client.js'
-import type { Vault } from '../../oauth/relay/vault.js'
+import type { Vault } from '../../oauth/vault.js'
 import { err, ok, type Result } from '../../result.js'
 
 /** Returns client metadata documents by URL. */

@@ -1,18 +1,27 @@
 // Answers requests to the endpoints of a relay.
 
+import { timingSafeEqual } from 'node:crypto'
+import { namespaceIn } from '../../ir/names.js'
 import type { WellKnownEntry } from '../../ir/proc-entry.js'
 import type { Relay } from '../../ir/relay.js'
 import { type RelayEndpoint, relayPath } from '../../oauth/paths.js'
-import { registerClient } from '../../oauth/relay/client.js'
-import type { Vault } from '../../oauth/relay/vault.js'
+import { hashOfText, registerClient } from '../../oauth/relay/client.js'
+import { cookieValue, setCookie } from '../../oauth/relay/cookies.js'
+import { queryOf, readParameters } from '../../oauth/relay/parameters.js'
+import { isStillPermitted } from '../../oauth/relay/redirect-uri.js'
+import { grantScopes } from '../../oauth/relay/scopes.js'
+import { type Login, openLogin, sealCode } from '../../oauth/relay/transaction.js'
+import type { Vault } from '../../oauth/vault.js'
+import type { CallRemote } from '../../remote/http-call.js'
+import { err, ok } from '../../result.js'
 import { errorReply, jsonReply, type Reply } from '../stream/immediate-response.js'
-import { authorizeReply } from './authorize-reply.js'
+import type { Rates } from '../stream/rates.js'
+import type { Slots } from '../stream/slots.js'
+import { authorizeReply, loginCookie } from './authorize-reply.js'
 import type { RelayBounds } from './bounds.js'
-import { errorPageReply } from './browser-replies.js'
-import { callbackReply } from './callback-reply.js'
+import { clientErrorReply, codeReply, errorPageReply } from './browser-replies.js'
 import { type ClientDocuments, findClient, knownClient } from './clients.js'
-import { createCallProvider, type ProviderCallDeps } from './provider-call.js'
-import type { RelayContext, RelayRequest } from './relay-request.js'
+import type { CallProvider, RelayContext, RelayRequest } from './relay-request.js'
 import { tokenReply } from './token-reply.js'
 
 /** What the relays of a process share. */
@@ -117,3 +126,164 @@ function contextOf(
     mayAsk: (request, network) => deps.bounds.take(request, relay.policy, network),
   }
 }
+
+// Handles the provider's redirect to a relay: its answer becomes one to the client, in the browser where the login
+// began.
+
+const MAX_PATH = 32 * 1024
+const MAX_CODE = 8 * 1024
+
+/**
+ * Errors that are passed on, as a client may act on them (RFC 6749 section 4.1.2.1, OpenID Connect Core section
+ * 3.1.2.6).
+ */
+const PASSED_ERRORS = [
+  'access_denied',
+  'invalid_scope',
+  'server_error',
+  'temporarily_unavailable',
+  'interaction_required',
+  'login_required',
+  'account_selection_required',
+  'consent_required',
+]
+
+/** Leaves the login's cookie alone, so that the page can be reloaded. */
+const TOO_MANY = errorPageReply(
+  429,
+  'Too many logins end at this moment. Reload this page in a moment.',
+  [],
+  { 'retry-after': '5' },
+)
+
+/** Answers a request to the redirect URI of the relay. */
+function callbackReply(context: RelayContext, request: RelayRequest): Reply {
+  if (!context.mayAsk('callback', request.network)) return TOO_MANY
+  const parameters =
+    request.path.length > MAX_PATH ? undefined : readParameters(queryOf(request.path))
+  if (parameters === undefined || 'repeated' in parameters)
+    return errorPageReply(400, 'The answer of the identity provider cannot be read.')
+  const login = openLogin(context.vault, parameters.get('state') ?? '', context.now())
+  if (login === undefined || !isOfThisBrowser(context, request, login))
+    return errorPageReply(
+      400,
+      'This login has ended, or began in another browser. Start again in the client.',
+    )
+  const { relay } = context
+  const cookies = [
+    setCookie(context.isSecure, { name: loginCookie(login.id), value: '', maxAgeSeconds: 0 }),
+  ]
+  if (!isStillAllowed(context, login))
+    return errorPageReply(
+      400,
+      'The gateway no longer allows this client, or the address that it returns to.',
+      cookies,
+    )
+  const refused = (error: string, description: string): Reply =>
+    clientErrorReply(relay, login, { error, description }, cookies)
+  const iss = parameters.get('iss')
+  if (iss === undefined && relay.provider === undefined)
+    return refused('temporarily_unavailable', 'the identity provider has not been reached yet')
+  if (!isOfProvider(context, iss))
+    return refused('server_error', 'the answer is of another identity provider')
+  const [error, code] = [parameters.get('error'), parameters.get('code')]
+  if (error !== undefined)
+    return PASSED_ERRORS.includes(error)
+      ? refused(error, 'the identity provider refused the login')
+      : refused('server_error', 'the identity provider could not log in')
+  if (code === undefined || code.length > MAX_CODE)
+    return refused('server_error', 'the identity provider has sent no code')
+  // The provider's code stands for all scopes of the login: a token for fewer cannot be had for it.
+  if (grantScopes(relay, login.scopes).withdrawn.length > 0)
+    return refused('invalid_scope', 'a scope of this login is no longer offered')
+  const { clientHash, redirectUri, challenge, scopes } = login
+  const grant = {
+    secret: code,
+    resource: relay.resource,
+    clientHash,
+    redirectUri,
+    challenge,
+    scopes,
+  }
+  return codeReply(relay, login, sealCode(context.vault, grant, context.now()), cookies)
+}
+
+/**
+ * Whether the client may still be answered. The policy may have been narrowed since the login began, and what it does
+ * not allow any more must not even be sent an error.
+ */
+const isStillAllowed = (
+  { relay: { redirectUris, clientMetadataHosts } }: RelayContext,
+  { redirectUri, documentHost }: Login,
+): boolean =>
+  isStillPermitted(redirectUri, redirectUris) &&
+  (documentHost === undefined || clientMetadataHosts.includes(documentHost))
+
+function isOfThisBrowser(
+  { isSecure }: RelayContext,
+  { cookie }: RelayRequest,
+  login: Login,
+): boolean {
+  const value = cookieValue(cookie, isSecure, loginCookie(login.id))
+  if (value === undefined) return false
+  const [own, expected] = [Buffer.from(hashOfText(value)), Buffer.from(login.cookieHash)]
+  return own.length === expected.length && timingSafeEqual(own, expected)
+}
+
+/** Whether the answer comes from the configured provider (RFC 9207 section 2.4). An unknown one may send iss. */
+const isOfProvider = ({ relay }: RelayContext, iss: string | undefined): boolean =>
+  iss === undefined ? relay.provider?.sendsIss === false : iss === relay.providerIssuer
+
+// Calls the provider's token endpoint as the relay's own client, over the backendRef, within limits of concurrency and
+// rate.
+
+/** What calls of a token endpoint need. */
+export interface ProviderCallDeps {
+  readonly callRemote: CallRemote
+  /** Limits of concurrent calls and of calls per second, for each token endpoint and the relays of each namespace. */
+  readonly slots: Slots
+  readonly rates: Rates
+}
+
+const TIMEOUT_MS = 10_000
+const MAX_BYTES = 256 * 1024
+
+/** Returns a function that calls the provider's token endpoint. */
+export const createCallProvider =
+  ({ policy, provider, clientId, clientSecret }: Relay, deps: ProviderCallDeps): CallProvider =>
+  async (form, signal) => {
+    if (provider === undefined) return err('failed')
+    const { token, secretIn } = provider
+    const place = `relay ${JSON.stringify([namespaceIn(policy), token.url, token.endpoints])}`
+    const giveBack = deps.rates.take(place) ? deps.slots.take(place) : undefined
+    if (giveBack === undefined) return err('busy')
+    try {
+      const inHeader = clientSecret !== undefined && secretIn === 'header'
+      const answer = await deps.callRemote(token, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/x-www-form-urlencoded',
+          ...(inHeader ? { authorization: basic(clientId, clientSecret) } : {}),
+        },
+        body: new TextEncoder().encode(
+          new URLSearchParams({
+            ...form,
+            ...(inHeader ? {} : { client_id: clientId }),
+            ...(clientSecret === undefined || inHeader ? {} : { client_secret: clientSecret }),
+          }).toString(),
+        ),
+        timeoutMs: TIMEOUT_MS,
+        maxBytes: MAX_BYTES,
+        signal,
+      })
+      return answer.ok ? ok(answer.value) : err('failed')
+    } finally {
+      giveBack()
+    }
+  }
+
+/** Returns an Authorization value. RFC 6749 section 2.3.1: both parts are form-encoded. */
+const basic = (id: string, secret: string): string =>
+  `Basic ${Buffer.from(`${formEncoded(id)}:${formEncoded(secret)}`).toString('base64')}`
+
+const formEncoded = (text: string): string => new URLSearchParams({ '': text }).toString().slice(1)

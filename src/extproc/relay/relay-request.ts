@@ -2,7 +2,7 @@
 
 import type { Relay } from '../../ir/relay.js'
 import type { Client } from '../../oauth/relay/client.js'
-import type { Vault } from '../../oauth/relay/vault.js'
+import type { Vault } from '../../oauth/vault.js'
 import type { Result } from '../../result.js'
 import type { HeadersPart } from '../stream/process-message.js'
 import type { BoundedRequest } from './bounds.js'

@@ -6,6 +6,7 @@ import { type Parameters, readParameters, words } from '../../oauth/relay/parame
 import { isAnyPermitted, isStillPermitted } from '../../oauth/relay/redirect-uri.js'
 import { type GrantScopes, grantScopes } from '../../oauth/relay/scopes.js'
 import { type Grant, openCode, openRefresh, sealRefresh } from '../../oauth/relay/transaction.js'
+import { isSameUri } from '../../oauth/same-uri.js'
 import { err, ok, type Result } from '../../result.js'
 import { errorReply, jsonReply, type Reply } from '../stream/immediate-response.js'
 import type { KnownClient } from './clients.js'
@@ -104,9 +105,9 @@ function exchangeOf(
   const type = parameters.get('grant_type') ?? ''
   const missing = ['grant_type', ...(NEEDED.get(type) ?? [])].find((name) => !parameters.has(name))
   if (missing !== undefined) return err(refused('invalid_request', `${missing} is missing`))
-  const resource = parameters.get('resource')
-  if (resource !== undefined && resource !== context.relay.resource)
-    return err(refused('invalid_target', `resource must be ${context.relay.resource}, or absent`))
+  const { resource } = context.relay
+  if (!isSameUri(parameters.get('resource') ?? resource, resource))
+    return err(refused('invalid_target', `resource must be ${resource}, or absent`))
   switch (type) {
     case 'authorization_code':
       return ofCode(context, parameters, client)
@@ -157,7 +158,9 @@ function ofCode(
   // The provider takes no scope with a code, so the token would have all those of the login.
   if (scopes.withdrawn.length > 0) return err(WITHDRAWN)
   return ok({
-    ...{ grant, scopes, isLimited: false },
+    grant,
+    scopes,
+    isLimited: false,
     scope: grant.scopes,
     form: {
       grant_type: 'authorization_code',
@@ -194,7 +197,9 @@ function ofRefresh(
   if (isLimited && offered.size === 0) return err(WITHDRAWN)
   const asked = isLimited ? scopes.offered : own
   return ok({
-    ...{ grant, scopes, isLimited },
+    grant,
+    scopes,
+    isLimited,
     scope: asked.join(' '),
     form: {
       grant_type: 'refresh_token',

@@ -4,6 +4,7 @@
 
 import { BackwardWriter } from '../../grpc/backward-writer.js'
 import type { Phase } from '../../ir/proc-entry.js'
+import type { ProcessorStream } from './processor.js'
 import { writeReason } from './refusal-metadata.js'
 
 /** Changes of the headers of a request or reply. */
@@ -16,6 +17,9 @@ export interface HeaderChange {
   /** Why Gatehouse answers in place of the server, for access logs; absent: it does not. */
   readonly refusal?: string
 }
+
+/** What headers are sent on. */
+export type HeadersStream = Pick<ProcessorStream, 'send' | 'replyHeaders'>
 
 /** Sends a message, whose bytes are valid only until the next one is written. */
 export type Send = (message: Uint8Array) => void
@@ -36,7 +40,13 @@ const TRAILERS = { request: 5, response: 6 } as const
 const writer = new BackwardWriter()
 
 /** Sends the answer to the headers of a phase. */
-export function sendHeaders(send: Send, phase: Phase, change: HeaderChange = {}): void {
+export function sendHeaders(
+  { send, replyHeaders }: HeadersStream,
+  phase: Phase,
+  own: HeaderChange = {},
+): void {
+  const added = phase === 'response' ? replyHeaders?.() : undefined
+  const change = added === undefined ? own : { ...own, set: { ...own.set, ...added } }
   writer.begin()
   if (change.refusal !== undefined) writeReason(change.refusal, writer)
   const response = writer.mark()

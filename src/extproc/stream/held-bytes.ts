@@ -2,6 +2,7 @@
 // asked, and the unsent parts of streamed replies.
 
 import type { Ending } from '../../ending.js'
+import { type BodyOwner, createCallerTallies, type Share, sharesOf, takeFrom } from './shares.js'
 import { createTally } from './tally.js'
 
 /** The budget of all held bodies. */
@@ -10,13 +11,10 @@ export interface HeldBytes {
   held(): number
   /** Opens the account of one body. */
   open(): Hold
-  /** Returns the same budget for audits, which leave the second half of it to everything else. */
-  readonly forAudits: () => HeldBytes
-  /**
-   * Returns a quarter of the budget, which clients of which nothing is known share. least: the size of one of their bodies,
-   * which the quarter never is below.
-   */
-  readonly forAnonymous: (least: number) => HeldBytes
+  /** Returns the same budget for audits, and copies of what passes, which leave the second half of it to everything else. */
+  readonly forCopies: () => HeldBytes
+  /** Returns what the bodies of one exchange may have of the budget. */
+  readonly forOwner: (owner: BodyOwner) => HeldBytes
 }
 
 /** The account of one body. */
@@ -40,42 +38,36 @@ export function openUntil(ending: Ending, heldBytes: HeldBytes): Hold {
 export const HELD_FOR_EACH = 3
 
 /** Reason of a refusal, for the log. */
-export const BUSY = 'all bodies together hold as much as they may'
+export const BUSY = 'bodies hold as much as they may, all together or within a share'
 
 /**
- * tally, anonymous: shared by several processes if the budget is for all of them. onFull: called for each refusal, except
- * those of audits.
+ * tally, callers: shared by several processes if the budget is for all of them. onFull: called for each refusal, except
+ * those of audits and copies.
  */
 export function createHeldBytes(
   budget: number,
   tally = createTally(),
   onFull = (): void => undefined,
-  anonymous = createTally(),
+  callers = createCallerTallies(),
 ): HeldBytes {
-  const take = (bytes: number): boolean => {
-    if (tally.add(bytes, budget)) return true
-    onFull()
-    return false
+  const counting = (shares: () => readonly Share[], onRefused?: () => void): Hold => {
+    let own: readonly Share[] | undefined
+    return openHold((bytes) => {
+      const isTaken = takeFrom((own ??= shares()), bytes)
+      if (!isTaken) onRefused?.()
+      return isTaken
+    })
   }
-  const all: HeldBytes = {
+  const whole = (part: number): readonly Share[] => [
+    { all: tally, most: budget * part, together: Infinity },
+  ]
+  const of = (shares: (part: number) => readonly Share[]): HeldBytes => ({
     held: () => tally.own(),
-    forAudits: () => createHeldBytes(budget / 2, tally),
-    forAnonymous: (least) => {
-      const most = Math.max(budget / 4, least)
-      const takePart = (bytes: number): boolean => {
-        if (!anonymous.add(bytes, most)) {
-          onFull()
-          return false
-        }
-        if (take(bytes)) return true
-        anonymous.add(-bytes, most)
-        return false
-      }
-      return { ...all, open: () => openHold(takePart) }
-    },
-    open: () => openHold(take),
-  }
-  return all
+    open: () => counting(() => shares(1), onFull),
+    forCopies: () => ({ ...of(shares), open: () => counting(() => shares(1 / 2)) }),
+    forOwner: (owner) => of((part) => sharesOf(owner, { tally, budget, callers }, part)),
+  })
+  return of(whole)
 }
 
 /** take: adds bytes to the budget unless they would exceed it; negative ones are always taken. */

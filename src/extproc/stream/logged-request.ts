@@ -18,7 +18,9 @@ export function loggedRequest(headers: Headers): LoggedRequest {
     return first !== undefined && others.length === 0 ? first : values
   }
   return {
-    ...{ method: read(':method'), host: read(':authority'), pathAndQuery: read(':path') },
+    method: read(':method'),
+    host: read(':authority'),
+    pathAndQuery: read(':path'),
     headers: new Map([...headers].map(([name, values]) => [name, oneOrAll(values)])),
   }
 }

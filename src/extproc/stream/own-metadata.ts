@@ -1,9 +1,16 @@
-// Reads what ext_authz has written into Envoy's metadata: the claims of a verified token, and a request for lists.
+// Reads what ext_authz has written into Envoy's metadata: the claims of a verified token, a request for lists, and a
+// session.
 
 import { fromBinary, type JsonObject } from '@bufbuild/protobuf'
 import { type LazyValue, lazyValue } from '../../cel/attributes.js'
 import { MetadataSchema } from '../../grpc/generated/envoy/config/core/v3/base_pb.js'
-import { CLAIMS_KEY, CLAIMS_NAMESPACE, EXACT_CLAIMS_KEY, LIST_REQUEST_KEY } from '../../ir/names.js'
+import {
+  CLAIMS_KEY,
+  CLAIMS_NAMESPACE,
+  EXACT_CLAIMS_KEY,
+  LIST_REQUEST_KEY,
+  SESSION_KEY,
+} from '../../ir/names.js'
 
 /** metadata: an encoded Metadata. @throws {Error} when it cannot be decoded. */
 export function claimsIn(metadata: Buffer): LazyValue | undefined {
@@ -15,6 +22,12 @@ export function claimsIn(metadata: Buffer): LazyValue | undefined {
 /** Returns a text of listRequestText(). @throws as claimsIn(). */
 export function listRequestIn(metadata: Buffer): string | undefined {
   const { [LIST_REQUEST_KEY]: text } = ownPart(metadata)
+  return typeof text === 'string' ? text : undefined
+}
+
+/** Returns the sealed session that the client has named. @throws as claimsIn(). */
+export function sessionIn(metadata: Buffer): string | undefined {
+  const { [SESSION_KEY]: text } = ownPart(metadata)
   return typeof text === 'string' ? text : undefined
 }
 

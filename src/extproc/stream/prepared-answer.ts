@@ -17,12 +17,12 @@ export interface PreparedAnswer {
  */
 export function prepareAnswer(
   body: Uint8Array,
-  { signal }: ProcessorStream,
+  stream: ProcessorStream,
   write: (stream: ProcessorStream) => unknown,
 ): PreparedAnswer | undefined {
   if (body.length > MOST_BYTES) return undefined
   const messages: Buffer[] = []
-  write({ send: (message) => messages.push(Buffer.from(message)), signal })
+  write({ ...stream, send: (message) => messages.push(Buffer.from(message)) })
   return { body, messages }
 }
 

@@ -50,102 +50,110 @@ export function runProcessStream(call: StreamCall, deps: ProcessStreamDeps): Run
 }
 
 class Running implements ProcessStream, StreamListener {
-  private readonly ended = new OwnEnding()
-  private readonly processor: Processor
+  readonly #ended = new OwnEnding()
+  readonly #processor: Processor
   /** Whether a message is being processed; the next one is read after that. */
-  private isBusy = false
+  #isBusy = false
   /** Whether Envoy has not taken all that was sent. Reading pauses until it has, so no more is held here. */
-  private isFull = false
-  private phase: Phase = 'request'
-  private headers: Headers = NO_HEADERS
+  #isFull = false
+  #phase: Phase = 'request'
+  #headers: Headers = NO_HEADERS
 
   constructor(
     private readonly call: StreamCall,
     private readonly deps: ProcessStreamDeps,
   ) {
     const send = (response: Uint8Array): void => {
-      if (!this.ended.aborted && !call.send(response)) this.isFull = true
+      if (!this.#ended.aborted && !call.send(response)) this.#isFull = true
     }
-    this.processor = deps.createProcessor({ send, signal: this.ended })
+    this.#processor = deps.createProcessor({ send, signal: this.#ended })
   }
 
   fail(code: Status, details: string): void {
-    if (this.ended.aborted) return
-    if (!this.processor.isDone()) this.refuse('unavailable', details)
-    this.end(() => this.call.end(code, details))
+    if (this.#ended.aborted) return
+    if (!this.#processor.isDone()) this.#refuse('unavailable', details)
+    this.#end(() => this.call.end(code, details))
+  }
+
+  /** Ends a stream whose client has left, as after hours of a GET: nobody is denied anything. */
+  #abandon(): void {
+    this.call.send(refusedStream('unavailable', this.#headers))
+    this.#end(() => this.call.end(Status.UNAVAILABLE, CLOSED))
   }
 
   onMessage(bytes: Buffer): void {
-    if (this.ended.aborted) return
+    if (this.#ended.aborted) return
     const message = messageOf(bytes)
-    if (message.part === 'requestHeaders') this.headers = message.headers
-    else if (message.part === 'responseHeaders') this.phase = 'response'
+    if (message.part === 'requestHeaders') this.#headers = message.headers
+    else if (message.part === 'responseHeaders') this.#phase = 'response'
     try {
-      const work = dispatch(this.processor, message)
-      if (work !== undefined) void this.wait(work)
+      const work = dispatch(this.#processor, message)
+      if (work !== undefined) void this.#wait(work)
     } catch (error) {
-      return this.failed(error)
+      return this.#failed(error)
     }
-    if (this.isBusy || this.isFull) this.call.pause()
+    if (this.#isBusy || this.#isFull) this.call.pause()
   }
 
   /** Called when Envoy has closed its side. OK would let a request pass whose answer is still owed. */
   onEnd(): void {
-    if (this.processor.isDone()) this.end(() => this.call.end())
-    else this.fail(Status.UNAVAILABLE, 'the stream was closed before its answer')
+    if (this.#ended.aborted) return
+    if (this.#processor.isDone()) this.#end(() => this.call.end())
+    else if (this.#phase === 'request' && this.#isBusy) this.fail(Status.UNAVAILABLE, CLOSED)
+    else this.#abandon()
   }
 
   onCancel(): void {
-    this.end(() => {})
+    this.#end(() => {})
   }
 
   onDrain(): void {
-    this.isFull = false
-    this.goOn()
+    this.#isFull = false
+    this.#goOn()
   }
 
-  private async wait(work: Promise<void>): Promise<void> {
-    this.isBusy = true
+  async #wait(work: Promise<void>): Promise<void> {
+    this.#isBusy = true
     try {
       await work
     } catch (error) {
-      this.failed(error)
+      this.#failed(error)
     }
-    this.isBusy = false
-    this.goOn()
+    this.#isBusy = false
+    this.#goOn()
   }
 
-  private goOn(): void {
-    if (!this.isBusy && !this.isFull) this.call.resume()
+  #goOn(): void {
+    if (!this.#isBusy && !this.#isFull) this.call.resume()
   }
 
-  private failed(error: unknown): void {
-    if (this.ended.aborted) return
+  #failed(error: unknown): void {
+    if (this.#ended.aborted) return
     this.deps.onError(error)
-    this.refuse('internal-error', FAILED)
-    this.end(() => this.call.end(Status.INTERNAL, FAILED))
+    this.#refuse('internal-error', FAILED)
+    this.#end(() => this.call.end(Status.INTERNAL, FAILED))
   }
 
   /** Called when the call ends with an error that is not the processor's. */
   refusal(error: unknown): Uint8Array | undefined {
-    if (this.ended.aborted || this.processor.isDone()) return undefined
+    if (this.#ended.aborted || this.#processor.isDone()) return undefined
     const reason = failureOf(error)
     // The message of a GrpcError contains nothing of the request.
     const problem = error instanceof GrpcError ? error.message : FAILED
-    this.deps.onFailed({ reason, problem, phase: this.phase, headers: this.headers })
-    return refusedStream(reason, this.headers)
+    this.deps.onFailed({ reason, problem, phase: this.#phase, headers: this.#headers })
+    return refusedStream(reason, this.#headers)
   }
 
-  private refuse(reason: FailedStream['reason'], problem: string): void {
+  #refuse(reason: FailedStream['reason'], problem: string): void {
     // An audit is always done: it refuses nothing.
-    if (!this.processor.isDone()) this.call.send(refusedStream(reason, this.headers))
-    this.deps.onFailed({ reason, problem, phase: this.phase, headers: this.headers })
+    if (!this.#processor.isDone()) this.call.send(refusedStream(reason, this.#headers))
+    this.deps.onFailed({ reason, problem, phase: this.#phase, headers: this.#headers })
   }
 
-  private end(finish: () => void): void {
-    if (this.ended.aborted) return
+  #end(finish: () => void): void {
+    if (this.#ended.aborted) return
     try {
-      this.ended.abort()
+      this.#ended.abort()
     } catch (error) {
       // A bug in a part that ends must not keep the call open.
       this.deps.onError(error)
@@ -156,6 +164,7 @@ class Running implements ProcessStream, StreamListener {
 }
 
 const FAILED = 'the request could not be processed'
+const CLOSED = 'the stream was closed before its answer'
 const NO_HEADERS: Headers = new Map()
 
 /** @throws GrpcError */

@@ -36,6 +36,8 @@ export interface ProcessorStream {
   send(this: void, response: Uint8Array): void
   /** Aborts when the stream has ended, on either side. */
   readonly signal: Ending
+  /** Returns headers that the reply has in any case, by lower-case name; absent: none. Called when its headers are sent. */
+  replyHeaders?(this: void): Readonly<Record<string, string>>
 }
 
 /** A message that is not allowed in this phase, or is repeated: the request is refused, and nothing passes. */

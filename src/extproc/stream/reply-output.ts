@@ -22,7 +22,8 @@ function sendRest({ send }: ProcessorStream, body: Uint8Array, hasTrailers: bool
 }
 
 /**
- * Replaces the LLM's headers but keeps those that filters added for the client (CORS); an immediate response would not.
+ * Replaces the headers of a reply. Those that filters added for the client (CORS) stay, which an immediate response would
+ * remove, and so does the session that an MCP server has just made.
  */
 function changeTo(reply: Reply, headers: Headers): HeaderChange {
   const set: Readonly<Record<string, string>> = {
@@ -33,7 +34,7 @@ function changeTo(reply: Reply, headers: Headers): HeaderChange {
   return { set, remove, refusal: kindOf(reply) }
 }
 
-const KEPT = /^(?::|access-control-|vary$|date$|x-request-id$)/
+const KEPT = /^(?::|access-control-|vary$|date$|x-request-id$|mcp-session-id$)/
 
 /** Gatehouse's own answer in place of the LLM's reply. */
 export interface OwnReply {
@@ -56,7 +57,7 @@ export function createOwnReply(stream: ProcessorStream): OwnReply {
       const change = changeTo(reply, headers)
       const length: Readonly<Record<string, string>> =
         hasBegun && hasTrailers ? {} : { 'content-length': String(reply.body.length) }
-      sendHeaders(stream.send, 'response', { ...change, set: { ...change.set, ...length } })
+      sendHeaders(stream, 'response', { ...change, set: { ...change.set, ...length } })
       if (hasBegun) sendRest(stream, reply.body, hasTrailers)
       else owed = reply.body
     },

@@ -4,6 +4,8 @@
 export interface Tally {
   /** Returns what this process has added. */
   own(): number
+  /** Returns what all processes have added. */
+  all(): number
   /** Adds an amount. false: the count would exceed max; nothing is added. Negative amounts are always added. */
   add(amount: number, max: number): boolean
 }
@@ -21,6 +23,7 @@ export function createTally(): Tally {
   let all = 0
   return {
     own: () => all,
+    all: () => all,
     add(amount, max) {
       if (amount > 0 && all + amount > max) return false
       all += amount

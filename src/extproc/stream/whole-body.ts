@@ -42,7 +42,7 @@ export function sendWithHeaders(
   const length: Readonly<Record<string, string>> = hasTrailers
     ? {}
     : { 'content-length': String(body.length) }
-  sendHeaders(stream.send, phase, { ...change, set: { ...change.set, ...length } })
+  sendHeaders(stream, phase, { ...change, set: { ...change.set, ...length } })
   return sendWhole(stream, phase, [body], hasTrailers)
 }
 

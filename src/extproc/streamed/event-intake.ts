@@ -2,6 +2,7 @@
 // or, if it may pass unread, only the inspection.
 
 import { EventReader } from '../../llm/event-reader.js'
+import { isExcess } from '../../llm/excess.js'
 import type { EventFrame, FrameSink, Reading } from '../../llm/framing/frame.js'
 import type { ReadAs } from '../../llm/stream-read.js'
 import type { LlmApi } from '../../llm/text/api.js'
@@ -20,7 +21,7 @@ export interface EventIntake {
 }
 
 interface IntakeOptions {
-  /** Whether the rest passes unchanged from the first event that cannot be read. */
+  /** Whether the rest passes unchanged from the first event that has no known form. */
   readonly passesUnread: boolean
   readonly readAs: ReadAs
 }
@@ -49,7 +50,7 @@ export function createEventIntake(
     const isLast = data !== undefined && isDone(data)
     const isRead = !isBlind && data !== undefined && !isLast
     const event = isRead ? yield* events.read(data) : undefined
-    if (event?.ok === false && !passesUnread) return event
+    if (event?.ok === false && (!passesUnread || isExcess(event.error))) return event
     if (event?.ok === false) isBlind = true
     if (event?.ok === true) api = event.value.api
     if (event?.ok === true) noteUsage(event.value)

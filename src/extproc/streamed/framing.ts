@@ -1,11 +1,11 @@
 // The framings of a streamed reply, each with the early end that its clients understand.
 
 import type { OwnError } from '../../llm/api-error.js'
+import { DeclaredEvents } from '../../llm/framing/declared-events.js'
 import type { EventFrameReader } from '../../llm/framing/frame.js'
 import { createJsonArrayReader } from '../../llm/framing/json-array-frames.js'
 import { createJsonLineReader } from '../../llm/framing/json-line-frames.js'
-import { createSseReader } from '../../llm/framing/sse-frames.js'
-import { arrayError, lineError, streamError } from '../../llm/stream-error.js'
+import { arrayError, documentError, lineError, streamError } from '../../llm/stream-error.js'
 import type { LlmApi } from '../../llm/text/api.js'
 
 /** A framing of events, with its early end. */
@@ -16,10 +16,14 @@ export interface Framing {
 }
 
 /** maxBytes: maximum size of one event; likewise below. */
-export const eventStream = (maxBytes: number): Framing => ({
-  reader: createSseReader(maxBytes),
-  errorEnd: (error, api) => streamError(api, error),
-})
+export function eventStream(maxBytes: number): Framing {
+  const reader = new DeclaredEvents(maxBytes)
+  return {
+    reader,
+    errorEnd: (error, api) =>
+      reader.isDocument ? documentError(api, error) : streamError(api, error),
+  }
+}
 
 /** Framing of Ollama's streams: a line of JSON for each event. */
 export const jsonLines = (maxBytes: number): Framing => ({

@@ -1,6 +1,5 @@
-// Decides what may leave of a streamed reply, as it arrives (decision 20), in three layers: frames (frames.ts: bytes
-// and events), windows (windows.ts: when a text is shown, and what its answer frees) and webhooks (webhooks.ts: who is
-// asked).
+// Decides what may leave of a streamed reply, as it arrives (decision 20), in three layers: frames (bytes and events),
+// windows (windows.ts: when a text is shown, and what its answer frees) and webhooks (who is asked).
 //
 //   state    | begins when                                    | incoming bytes   | what is sent
 //   ---------|------------------------------------------------|------------------|------------------------------------
@@ -13,29 +12,34 @@
 //   refused  | a reject, no verdict, or an unreadable reply   | are dropped      | an error, after what was free
 //   left     | the client or Envoy has gone                   | are dropped      | nothing
 
+import type { Attributes } from '../../cel/attributes.js'
+import type { Ending } from '../../ending.js'
 import { errorKind } from '../../errors.js'
-import type { EventFrameReader } from '../../llm/framing/frame.js'
+import type { OwnError } from '../../llm/api-error.js'
+import type { EventFrameReader, Reading } from '../../llm/framing/frame.js'
 import type { LlmApi } from '../../llm/text/api.js'
+import type { EntryKind } from '../../llm/text/conversation.js'
 import { createHeldReply, type HeldReply } from '../../llm/windows/held-reply.js'
+import type { ReplyForm } from '../../llm/windows/reply-channels.js'
 import { WatchedReply } from '../../llm/windows/watched-reply.js'
-import type { Result } from '../../result.js'
+import { err, type Result } from '../../result.js'
 import { nextTurn, type Work } from '../../turns.js'
+import { UNREADABLE_ENCODING } from '../encodings/decode-reply.js'
 import type { Decoder } from '../encodings/decoder.js'
-import type { Hold } from '../stream/held-bytes.js'
-import { inspectsOf } from '../webhook/compiled-guard.js'
+import { BUSY, type Hold } from '../stream/held-bytes.js'
+import {
+  askWebhooks,
+  type PhaseVerdict,
+  type Reject,
+  SIGNED_REJECT,
+} from '../webhook/ask-webhooks.js'
+import { type CompiledWebhook, type Guard, inspectsOf, isShown } from '../webhook/compiled-guard.js'
 import { replyAttributes } from '../webhook/gen-ai-attributes.js'
 import type { GuardDeps } from '../webhook/guard-deps.js'
+import type { AskedEntry } from '../webhook/question.js'
+import type { RefusalSubject } from '../webhook/refusal-log.js'
 import { StreamTokens } from '../webhook/token-usage.js'
 import { createEventIntake, type EventIntake } from './event-intake.js'
-import { createFrames, type Frames } from './frames.js'
-import {
-  BUSY_STREAM,
-  type StreamRefusal,
-  streamRefusalOf,
-  unavailableStream,
-  unreadableStream,
-} from './stream-refusal.js'
-import { type WebhookContext, webhooksOf } from './webhooks.js'
 import { createWindows, type WindowEvents, type Windows } from './windows.js'
 
 /** A guarded reply that leaves as it arrives. */
@@ -80,24 +84,24 @@ export const createStreamedReply = (
 ): StreamedReply => new GuardedStream(context, output, deps)
 
 class GuardedStream implements StreamedReply {
-  private readonly route: string
-  private readonly held: HeldReply
-  private readonly intake: EventIntake
-  private readonly tokens: StreamTokens
-  private readonly frames: Frames
-  private readonly hold: Hold
-  private readonly windows: Windows
+  readonly #route: string
+  readonly #held: HeldReply
+  readonly #intake: EventIntake
+  readonly #tokens: StreamTokens
+  readonly #frames: Frames
+  readonly #hold: Hold
+  readonly #windows: Windows
   /** Present if there are webhooks of mode Async. */
-  private readonly watched: WatchedReply | undefined
-  private readonly watching: Windows | undefined
-  private isStopped = false
+  readonly #watched: WatchedReply | undefined
+  readonly #watching: Windows | undefined
+  #isStopped = false
   /** The work of sending what is free, in turns; undefined when there is none. */
-  private leaving: Work<void> | undefined
+  #leaving: Work<void> | undefined
   /** Whether more has become free meanwhile. */
-  private isMoreFree = false
+  #isMoreFree = false
   /** Sent after what is leaving. */
-  private refusal: StreamRefusal | undefined
-  private wake = (): void => {}
+  #refusal: StreamRefusal | undefined
+  #wake = (): void => {}
 
   constructor(
     context: StreamContext,
@@ -105,174 +109,355 @@ class GuardedStream implements StreamedReply {
     private readonly deps: GuardDeps,
   ) {
     const { guard, decoder, reader, isOneChoice, signal } = context
-    this.route = guard.route
+    this.#route = guard.route
     const [sync, async] = [webhooksOf('Sync', context, deps), webhooksOf('Async', context, deps)]
     const passesUnread = guard.response.every(({ webhook }) => webhook.failureMode === 'FailOpen')
-    this.watched = async.form.shows.size === 0 ? undefined : new WatchedReply(async.form)
-    this.held = createHeldReply(sync.form, this.watched)
-    this.tokens = new StreamTokens(deps, guard)
+    this.#watched = async.form.shows.size === 0 ? undefined : new WatchedReply(async.form)
+    this.#held = createHeldReply(sync.form, this.#watched)
+    this.#tokens = new StreamTokens(deps, guard)
     const readAs = { inspects: inspectsOf(guard.response), isOneChoice }
-    this.intake = createEventIntake(this.held, { passesUnread, readAs }, (api, usage) => {
-      this.tokens.note(usage)
+    this.#intake = createEventIntake(this.#held, { passesUnread, readAs }, (api, usage) => {
+      this.#tokens.note(usage)
       deps.span?.set(replyAttributes(api, usage))
     })
-    this.hold = deps.heldBytes.open()
-    const isStopped = (): boolean => this.isStopped
-    const pause = (): Promise<void> => this.pause()
-    this.frames = createFrames({ decoder, reader, intake: this.intake, pause, isStopped })
-    const events = this.windowEvents()
-    this.windows = createWindows(this.held, sync, events)
-    this.watching = this.watched && createWindows(this.watched, async, events)
-    signal.addEventListener('abort', () => this.leave())
+    this.#hold = deps.heldBytes.open()
+    const isStopped = (): boolean => this.#isStopped
+    const pause = (): Promise<void> => this.#pause()
+    this.#frames = createFrames({ decoder, reader, intake: this.#intake, pause, isStopped })
+    const events = this.#windowEvents()
+    this.#windows = createWindows(this.#held, sync, events)
+    this.#watching = this.#watched && createWindows(this.#watched, async, events)
+    signal.addEventListener('abort', () => this.#leave())
   }
 
   async push(bytes: Uint8Array): Promise<void> {
-    if (!this.isStopped) this.took(await this.frames.push(bytes))
-    while (!this.isStopped && this.isFull()) await this.progress()
-    while (this.leaving !== undefined) await this.progress()
+    if (!this.#isStopped) this.#took(await this.#frames.push(bytes))
+    while (!this.#isStopped && this.#isFull()) await this.#progress()
+    while (this.#leaving !== undefined) await this.#progress()
   }
 
   async end(): Promise<void> {
-    if (!this.isStopped) this.took(await this.frames.end())
-    this.held.end()
-    this.look()
-    while (!this.isStopped && !this.held.isEmpty()) await this.progress()
-    this.watched?.end()
-    this.look()
-    while (!this.isStopped && this.watched?.isSeen() === false) await this.progress()
-    while (this.leaving !== undefined) await this.progress()
-    this.stop()
+    if (!this.#isStopped) this.#took(await this.#frames.end())
+    this.#held.end()
+    this.#look()
+    while (!this.#isStopped && !this.#held.isEmpty()) await this.#progress()
+    this.#watched?.end()
+    this.#look()
+    while (!this.#isStopped && this.#watched?.isSeen() === false) await this.#progress()
+    while (this.#leaving !== undefined) await this.#progress()
+    this.#stop()
   }
 
   /** Called between two slices of what arrived. */
-  private async pause(): Promise<void> {
-    this.look()
+  async #pause(): Promise<void> {
+    this.#look()
     await nextTurn()
-    while (!this.isStopped && (this.isFull() || this.leaving !== undefined)) await this.progress()
+    while (!this.#isStopped && (this.#isFull() || this.#leaving !== undefined))
+      await this.#progress()
   }
 
-  private isFull(): boolean {
-    const { held, windows, watched, watching } = this
+  #isFull(): boolean {
+    const held = this.#held
+    const windows = this.#windows
+    const watched = this.#watched
+    const watching = this.#watching
     return (
       (windows.isAsking() && (held.frames > MOST_FRAMES || held.unseen() > MOST_UNSEEN)) ||
       (watching?.isAsking() === true && (watched?.unseen() ?? 0) > MOST_UNSEEN)
     )
   }
 
-  private progress(): Promise<void> {
-    return new Promise((resolve) => (this.wake = resolve))
+  #progress(): Promise<void> {
+    return new Promise((resolve) => (this.#wake = resolve))
   }
 
-  private took(taken: Result<undefined, string>): void {
-    if (this.isStopped) return
-    if (taken.ok) this.look()
-    else this.refuse(unreadableStream(taken.error))
+  #took(taken: Result<undefined, string>): void {
+    if (this.#isStopped) return
+    if (taken.ok) this.#look()
+    else this.#refuse(unreadableStream(taken.error))
   }
 
-  private look(): void {
-    if (this.isStopped) return
-    const problem = this.held.problem()
-    if (problem !== undefined) return this.refuse(unreadableStream(problem))
-    this.windows.look()
-    this.flush()
-    this.count()
+  #look(): void {
+    if (this.#isStopped) return
+    const problem = this.#held.problem()
+    if (problem !== undefined) return this.#refuse(unreadableStream(problem))
+    this.#windows.look()
+    this.#flush()
+    this.#expectUnsigned()
+    this.#count()
+  }
+
+  /** Ends the reply if what would leave next is the signature of a text that has changed. */
+  #expectUnsigned(): void {
+    if (this.#held.isSignedChange) this.#refuse(streamRefusalOf(SIGNED_REJECT))
   }
 
   /** Counts what is held, after something arrived or left. */
-  private count(): void {
-    if (this.isStopped) return
-    const { held, watched, frames } = this
+  #count(): void {
+    if (this.#isStopped) return
+    const held = this.#held
+    const watched = this.#watched
+    const frames = this.#frames
     const characters = held.size + (watched?.unseen() ?? 0)
     const bytes = Math.max(TIMES_HELD * characters, FRAME_BYTES * held.frames) + frames.held()
-    if (!this.hold.become(bytes)) this.refuse(BUSY_STREAM)
+    if (!this.#hold.become(bytes)) this.#refuse(BUSY_STREAM)
   }
 
-  private flush(): void {
-    if (this.isStopped) return
-    if (this.leaving === undefined) this.startLeaving()
-    else this.isMoreFree = true
-    this.watching?.look()
+  #flush(): void {
+    if (this.#isStopped) return
+    if (this.#leaving === undefined) this.#startLeaving()
+    else this.#isMoreFree = true
+    this.#watching?.look()
   }
 
-  private startLeaving(): void {
-    this.isMoreFree = false
-    const work = this.held.leave((text) => this.output.send(text))
+  #startLeaving(): void {
+    this.#isMoreFree = false
+    const work = this.#held.leave((text) => this.output.send(text))
     if (work.next().done === true) return
-    this.leaving = work
-    void this.goOnLeaving(work)
+    this.#leaving = work
+    void this.#goOnLeaving(work)
   }
 
-  private async goOnLeaving(work: Work<void>): Promise<void> {
+  async #goOnLeaving(work: Work<void>): Promise<void> {
     try {
       do {
         await nextTurn()
-        if (this.leaving !== work) return
+        if (this.#leaving !== work) return
       } while (work.next().done !== true)
-      this.leaving = undefined
-      this.hasLeft()
+      this.#leaving = undefined
+      this.#hasLeft()
     } catch (error) {
-      this.fail(error)
+      this.#fail(error)
     }
   }
 
-  private hasLeft(): void {
-    if (this.isMoreFree) this.startLeaving()
-    if (this.leaving !== undefined) return
-    if (this.refusal !== undefined) this.output.refuse(this.refusal, this.intake.api())
-    this.refusal = undefined
-    if (!this.isStopped) this.watching?.look()
-    this.count()
-    this.wake()
+  #hasLeft(): void {
+    if (this.#isMoreFree) this.#startLeaving()
+    if (this.#leaving !== undefined) return
+    if (this.#refusal !== undefined) this.output.refuse(this.#refusal, this.#intake.api())
+    this.#refusal = undefined
+    if (!this.#isStopped) this.#watching?.look()
+    this.#expectUnsigned()
+    this.#count()
+    this.#wake()
   }
 
-  private windowEvents(): WindowEvents {
+  #windowEvents(): WindowEvents {
     return {
       answered: () => {
-        this.flush()
-        this.count()
-        const problem = this.held.problem()
-        if (problem !== undefined) this.refuse(unreadableStream(problem))
-        this.wake()
+        this.#flush()
+        this.#expectUnsigned()
+        this.#count()
+        const problem = this.#held.problem()
+        if (problem !== undefined) this.#refuse(unreadableStream(problem))
+        this.#wake()
       },
       ended: (decision) =>
-        decision.type === 'aborted' ? this.stop() : this.refuse(streamRefusalOf(decision)),
-      failed: (error) => this.fail(error),
+        decision.type === 'aborted' ? this.#stop() : this.#refuse(streamRefusalOf(decision)),
+      failed: (error) => this.#fail(error),
     }
   }
 
-  private refuse(refusal: StreamRefusal): void {
-    if (this.isStopped) return
-    this.flush()
-    this.stop()
-    if (this.leaving === undefined) this.output.refuse(refusal, this.intake.api())
-    else this.refusal = refusal
+  #refuse(refusal: StreamRefusal): void {
+    if (this.#isStopped) return
+    this.#flush()
+    this.#stop()
+    if (this.#leaving === undefined) this.output.refuse(refusal, this.#intake.api())
+    else this.#refusal = refusal
   }
 
   /** Handles a bug: nothing more leaves. */
-  private fail(error: unknown): void {
-    const isOwed = !this.isStopped || this.refusal !== undefined
+  #fail(error: unknown): void {
+    const isOwed = !this.#isStopped || this.#refusal !== undefined
     this.deps.logger.error(
-      { route: this.route, error: errorKind(error) },
+      { route: this.#route, error: errorKind(error) },
       'a streamed reply failed',
     )
-    this.leave()
-    if (isOwed) this.output.refuse(unavailableStream('internal error'), this.intake.api())
+    this.#leave()
+    if (isOwed) this.output.refuse(unavailableStream('internal error'), this.#intake.api())
   }
 
   /** Stops without sending anything more. */
-  private leave(): void {
-    this.leaving = undefined
-    this.refusal = undefined
-    this.stop()
+  #leave(): void {
+    this.#leaving = undefined
+    this.#refusal = undefined
+    this.#stop()
   }
 
-  private stop(): void {
-    this.isStopped = true
-    this.windows.close()
-    this.watching?.close()
-    this.frames.close()
-    this.hold.release()
-    this.tokens.end()
-    this.wake()
+  #stop(): void {
+    this.#isStopped = true
+    this.#windows.close()
+    this.#watching?.close()
+    this.#frames.close()
+    this.#hold.release()
+    this.#tokens.end()
+    this.#wake()
+  }
+}
+
+// The third layer of a streamed reply: asks the webhooks about a window. Those of mode Sync decide what leaves, those
+// of mode Async are shown what has left.
+
+/** The webhooks of one mode. */
+export interface Webhooks {
+  /** What the webhooks are shown. */
+  readonly form: ReplyForm
+  readonly minIntervalMs: number
+  ask(entries: readonly AskedEntry[]): Promise<PhaseVerdict>
+}
+
+/** The exchange that webhooks are asked about. */
+interface WebhookContext {
+  readonly guard: Guard
+  readonly attributes: Attributes
+  readonly signal: Ending
+}
+
+/** Returns the webhooks of a mode. */
+function webhooksOf(
+  mode: 'Sync' | 'Async',
+  { guard, attributes, signal }: WebhookContext,
+  deps: GuardDeps,
+): Webhooks {
+  const webhooks = guard.response.filter(({ webhook }) => webhook.mode === mode)
+  const { route } = guard
+  const hasPassed = mode === 'Async'
+  return {
+    form: {
+      ...formOf(webhooks, deps.maxBodyBytes),
+      ...(guard.refusesSigned === true && { refusesSigned: true }),
+    },
+    minIntervalMs: Math.max(0, ...webhooks.map(({ webhook }) => webhook.minIntervalMs)),
+    ask: (entries) =>
+      askWebhooks(
+        { route, phase: 'response', webhooks, entries, attributes, hasPassed, signal },
+        deps,
+      ),
+  }
+}
+
+const KINDS: readonly EntryKind[] = ['text', 'tool-call', 'definition', 'file']
+
+const formOf = (webhooks: readonly CompiledWebhook[], maxSize: number): ReplyForm => ({
+  shows: new Set(KINDS.filter((kind) => webhooks.some((compiled) => isShown(kind, compiled)))),
+  holdBack: Math.max(1, ...webhooks.map(({ webhook }) => webhook.holdBack)),
+  maxSize,
+})
+
+// Why a streamed reply ends early: the error for the client, and the text for the log.
+
+/** Why a streamed reply ends early. */
+interface StreamRefusal {
+  readonly error: OwnError
+  /** For the log, without any text of the prompt or reply. */
+  readonly problem: string
+  readonly subject?: RefusalSubject
+}
+
+/** Returns the refusal of a reply that cannot be read. */
+const unreadableStream = (problem: string): StreamRefusal => ({
+  error: {
+    status: 503,
+    message: `The guardrail cannot read the reply: ${problem}.`,
+    code: 'guardrail_unreadable',
+  },
+  problem,
+})
+
+/** The refusal when the budget of held bytes is used up. */
+const BUSY_STREAM: StreamRefusal = {
+  error: {
+    status: 503,
+    message: 'The guardrail holds as much as it may; try again.',
+    code: 'guardrail_busy',
+  },
+  problem: BUSY,
+}
+
+/** Returns the refusal when a webhook that fails closed has given no verdict. */
+const unavailableStream = (problem: string): StreamRefusal => ({
+  error: { status: 503, message: 'The guardrail is unavailable.', code: 'guardrail_unavailable' },
+  problem,
+})
+
+/** A reject's text reaches the client, as in replies that are not streamed. Without text, its reason does. */
+export const streamRefusalOf = (
+  decision: Extract<PhaseVerdict, { readonly type: 'reject' | 'unavailable' }>,
+): StreamRefusal =>
+  decision.type === 'reject'
+    ? {
+        error: rejectError(decision),
+        problem: 'rejected by a webhook',
+      }
+    : {
+        ...unavailableStream('a webhook is unavailable'),
+        subject: { webhook: decision.webhook },
+      }
+
+const rejectError = ({ status, text, reason }: Reject): OwnError => ({
+  status,
+  message: text === '' ? (reason ?? '') : text,
+  code: 'content_filter',
+  ...(reason !== undefined && { reason }),
+})
+
+// The first layer of a streamed reply: decodes its bytes, cuts them into frames and reads those as events. Works in
+// slices: a piece of a compressed stream may expand to millions of frames, and one event may be as large as a body.
+
+/** Reads the bytes of a streamed reply. */
+interface Frames {
+  /** Reads the next bytes. The error is a sentence without any text: the reply cannot be read. */
+  push(bytes: Uint8Array): Promise<Result<undefined, string>>
+  /** Reads what is left when the stream ends. */
+  end(): Promise<Result<undefined, string>>
+  /** Returns the bytes held: the incomplete frame, and the piece being read. */
+  held(): number
+  /** Stops decoding. */
+  close(): void
+}
+
+/** What the bytes of a reply are read with. */
+export interface FrameContext {
+  /** Decoder for its Content-Encoding. */
+  readonly decoder: Decoder
+  readonly reader: EventFrameReader
+  readonly intake: Pick<EventIntake, 'take'>
+  /** Called between two slices; resolves when the next one may be read. */
+  readonly pause: () => Promise<void>
+  /** Whether nobody waits for more. */
+  readonly isStopped: () => boolean
+}
+
+const NOTHING: Result<undefined, string> = { ok: true, value: undefined }
+
+/** Creates a reader of the bytes of one reply. */
+function createFrames({ decoder, reader, intake, pause, isStopped }: FrameContext): Frames {
+  let isRead = 0
+  const inSlices = async (reading: Reading): Promise<Result<undefined, string>> => {
+    for (let step = reading.next(); ; step = reading.next()) {
+      if (step.done === true) return step.value
+      await pause()
+      if (isStopped()) return NOTHING
+    }
+  }
+  const read = async (
+    decoded: Promise<Uint8Array | undefined>,
+  ): Promise<Result<undefined, string>> => {
+    const bytes = await decoded
+    if (isStopped()) return NOTHING
+    if (bytes === undefined) return err(UNREADABLE_ENCODING)
+    isRead = bytes.length
+    const taken = await inSlices(reader.push(bytes, intake.take))
+    isRead = 0
+    return taken
+  }
+  return {
+    push: (bytes) => read(decoder.push(bytes)),
+    end: async () => {
+      const rest = await read(decoder.end())
+      return rest.ok && !isStopped() ? inSlices(reader.end(intake.take)) : rest
+    },
+    held: () => reader.held + isRead,
+    close: () => decoder.close(),
   }
 }

@@ -61,8 +61,8 @@ interface Schedule {
 }
 
 class ScheduledWindows implements Windows {
-  private readonly schedules = new Map<HeldChannel, Schedule>()
-  private isClosed = false
+  readonly #schedules = new Map<HeldChannel, Schedule>()
+  #isClosed = false
 
   constructor(
     private readonly texts: { channels(): Iterable<HeldChannel> },
@@ -71,49 +71,49 @@ class ScheduledWindows implements Windows {
   ) {}
 
   look(): void {
-    if (this.isClosed) return
-    for (const channel of this.texts.channels()) this.lookAt(channel)
+    if (this.#isClosed) return
+    for (const channel of this.texts.channels()) this.#lookAt(channel)
   }
 
   isAsking(): boolean {
-    return [...this.schedules.values()].some(({ isAsked }) => isAsked)
+    return [...this.#schedules.values()].some(({ isAsked }) => isAsked)
   }
 
   close(): void {
-    this.isClosed = true
-    for (const schedule of this.schedules.values()) stopClocks(schedule)
-    this.schedules.clear()
+    this.#isClosed = true
+    for (const schedule of this.#schedules.values()) stopClocks(schedule)
+    this.#schedules.clear()
   }
 
   /** A bug ends the reply: thrown in a timer, it would end the process. */
-  private lookAt(channel: HeldChannel): void {
+  #lookAt(channel: HeldChannel): void {
     try {
-      this.follow(channel)
+      this.#follow(channel)
     } catch (error) {
       this.events.failed(error)
     }
   }
 
-  private follow(channel: HeldChannel): void {
-    const schedule = this.schedules.get(channel) ?? { isLate: false, isAsked: false }
-    if (this.isClosed || schedule.isAsked) return
+  #follow(channel: HeldChannel): void {
+    const schedule = this.#schedules.get(channel) ?? { isLate: false, isAsked: false }
+    if (this.#isClosed || schedule.isAsked) return
     const due = channel.text.due()
     if (due === 'no') return
-    this.schedules.set(channel, schedule)
+    this.#schedules.set(channel, schedule)
     if (due !== 'at-once' && schedule.pause !== undefined) return
-    if (due === 'in-word' && !schedule.isLate) this.waitForWord(channel, schedule)
-    else void this.ask(channel, schedule)
+    if (due === 'in-word' && !schedule.isLate) this.#waitForWord(channel, schedule)
+    else void this.#ask(channel, schedule)
   }
 
-  private waitForWord(channel: HeldChannel, schedule: Schedule): void {
+  #waitForWord(channel: HeldChannel, schedule: Schedule): void {
     schedule.word ??= setTimeout(() => {
       schedule.word = undefined
       schedule.isLate = true
-      this.lookAt(channel)
+      this.#lookAt(channel)
     }, WORD)
   }
 
-  private async ask(channel: HeldChannel, schedule: Schedule): Promise<void> {
+  async #ask(channel: HeldChannel, schedule: Schedule): Promise<void> {
     try {
       const content = channel.text.take()
       if (content === undefined) return
@@ -121,7 +121,7 @@ class ScheduledWindows implements Windows {
       Object.assign(schedule, { isLate: false, isAsked: true })
       schedule.pause = setTimeout(() => {
         schedule.pause = undefined
-        this.lookAt(channel)
+        this.#lookAt(channel)
       }, this.webhooks.minIntervalMs)
       const { kind, role, isJson = false } = channel.speaker
       const entries = [content, ...channel.text.others].map((text): AskedEntry => ({
@@ -132,7 +132,7 @@ class ScheduledWindows implements Windows {
         isWritable: true,
       }))
       const decision = await this.webhooks.ask(entries)
-      if (this.isClosed) return
+      if (this.#isClosed) return
       if (decision.type !== 'pass') return this.events.ended(decision)
       const {
         contents: [answer = content, ...others],
@@ -141,22 +141,22 @@ class ScheduledWindows implements Windows {
       const slices = channel.answered({ content: answer, needed, others })
       while (slices.next().done !== true) {
         await nextTurn()
-        if (this.isClosed) return
+        if (this.#isClosed) return
       }
       schedule.isAsked = false
-      this.goOn(channel, schedule)
+      this.#goOn(channel, schedule)
     } catch (error) {
       this.events.failed(error)
     }
   }
 
-  private goOn(channel: HeldChannel, schedule: Schedule): void {
+  #goOn(channel: HeldChannel, schedule: Schedule): void {
     if (channel.isDone()) {
       stopClocks(schedule)
-      this.schedules.delete(channel)
+      this.#schedules.delete(channel)
     }
     this.events.answered()
-    this.lookAt(channel)
+    this.#lookAt(channel)
   }
 }
 

@@ -24,6 +24,8 @@ export interface Guard {
   readonly response: readonly CompiledWebhook[]
   /** Seal of the GuardEntry. */
   readonly seal?: string
+  /** Whether a change of a text that its provider has signed counts as a reject. */
+  readonly refusesSigned?: boolean
 }
 
 /** The webhooks of a route that are audited. */
@@ -82,6 +84,7 @@ export const compileGuard = (entry: GuardEntry, compiledOf = compileHeader): Gua
   key: entry.key,
   route: entry.route,
   ...(entry.seal === undefined ? {} : { seal: entry.seal }),
+  ...(entry.signedTexts === 'Refuse' && { refusesSigned: true }),
   ...compileWebhooks(entry, 'promptGuard', compiledOf),
 })
 

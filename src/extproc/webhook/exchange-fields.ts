@@ -1,7 +1,7 @@
 // The fields of a log line that tell which exchange it is about, and whose.
 
 import type { Attributes } from '../../cel/attributes.js'
-import { callerFields, hider, requestFields } from '../../decision-log.js'
+import { type CallerFields, callerFields, hider, requestFields } from '../../decision-log.js'
 import { isJsonObject } from '../../ir/json.js'
 
 interface FieldsOptions {
@@ -22,11 +22,18 @@ export function exchangeFields(
   return {
     ...(request && requestFields(request, hide, traceparent)),
     ...(tool !== undefined && { tool: hide(tool) }),
-    ...(claims !== undefined &&
-      isJsonObject(jwt?.json) &&
-      callerFields(jwt.json, { asked: claims, verified: true }, hide)),
+    ...(claims !== undefined && verifiedCaller({ request, jwt }, claims)),
   }
 }
+
+/** Returns the fields of the caller; undefined: no token was verified. asked: names of further claims. */
+export const verifiedCaller = (
+  { request, jwt }: Attributes,
+  asked: readonly string[] = [],
+): CallerFields | undefined =>
+  isJsonObject(jwt?.json)
+    ? callerFields(jwt.json, { asked, verified: true }, hider(request ?? NO_REQUEST))
+    : undefined
 
 /** A request whose headers are not known. */
 export const NO_REQUEST = { headers: new Map<string, string>() }

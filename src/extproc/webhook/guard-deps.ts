@@ -16,6 +16,8 @@ export interface GuardDeps {
   readonly maxBodyBytes: number
   /** --held-bytes: budget of all bodies together. */
   readonly heldBytes: HeldBytes
+  /** Called when a verified token says who the caller is, before a body is held. Absent: nobody needs to know. */
+  callerIsKnown?(): void
   /** --body-timeout: milliseconds for the whole body of a request. */
   readonly bodyTimeoutMs: number
   /** --expose-reason: whether clients get the reasons of rejects. */

@@ -34,7 +34,8 @@ export function startPhaseSpan(deps: GuardDeps, route: string, phase: Phase): Ph
     kind: 'server',
   })
   span.set({
-    ...{ 'gatehouse.route': route, 'gatehouse.phase': phase },
+    'gatehouse.route': route,
+    'gatehouse.phase': phase,
     // Without it, the spans of audited webhooks would look as if clients had been refused.
     'gatehouse.mode': deps.mode,
   })

@@ -8,7 +8,10 @@ import type { CompiledWebhook } from './compiled-guard.js'
 import type { ShownTool } from './webhook-request.js'
 
 /** One text that may be shown. */
-export interface AskedEntry extends Pick<Entry, 'kind' | 'role' | 'content' | 'isJson' | 'place'> {
+export interface AskedEntry extends Pick<
+  Entry,
+  'kind' | 'role' | 'content' | 'isJson' | 'place' | 'part'
+> {
   /** Whether a change can be written back; absent: if it has a place. */
   readonly isWritable?: boolean
 }

@@ -6,7 +6,7 @@ import type { LogLimit } from '../../log-limit.js'
 import type { Logger } from '../../logger.js'
 import { kindOf, REJECTED } from '../stream/refusal-metadata.js'
 import type { CompiledWebhook, Guard } from './compiled-guard.js'
-import { exchangeFields } from './exchange-fields.js'
+import { exchangeFields, verifiedCaller } from './exchange-fields.js'
 import type { GuardDeps } from './guard-deps.js'
 
 /** The phase of an exchange that is refused. */
@@ -58,16 +58,23 @@ export function logRefusal(
   if (decisions === undefined || reason === REJECTED) return
   const { route } = guard
   const webhook = subject.webhook?.webhook.backend
-  const key = { mode, decision: 'deny', reason, status, route, webhook, phase, problem }
-  decisions.refused(key, 'guardrail refusal', () => ({
-    ...(mode !== undefined && { mode }),
-    ...{ decision: 'deny', reason },
-    ...(status !== undefined && { status }),
-    ...{ route, phase, problem },
-    ...(webhook !== undefined && { webhook }),
-    ...(subject.webhook?.place ?? placeOfWebhooks(guard[phase])),
-    ...exchangeFields(attributes, { traceparent, tool: subject.tool, claims: decisions.claims }),
-  }))
+  decisions.refused({
+    message: 'guardrail refusal',
+    key: { mode, decision: 'deny', reason, status, route, webhook, phase, problem },
+    caller: () => verifiedCaller(attributes),
+    fields: () => ({
+      ...(mode !== undefined && { mode }),
+      decision: 'deny',
+      reason,
+      ...(status !== undefined && { status }),
+      route,
+      phase,
+      problem,
+      ...(webhook !== undefined && { webhook }),
+      ...(subject.webhook?.place ?? placeOfWebhooks(guard[phase])),
+      ...exchangeFields(attributes, { traceparent, tool: subject.tool, claims: decisions.claims }),
+    }),
+  })
 }
 
 /** Returns the place of the only webhook, or of the list that all webhooks are from. */

@@ -3,14 +3,15 @@
 import type { Ending } from '../../ending.js'
 import type { Phase } from '../../ir/proc-entry.js'
 import type { JsonNode, JsonProblem } from '../../json/json-node.js'
-import { MAX_VALUES } from '../../json/json-reader.js'
 import {
   type JsonText,
   readJson,
   readJsonInTurns,
   readJsonTextInTurns,
 } from '../../json/json-text.js'
+import { MAX_VALUES } from '../../json/keeps.js'
 import type { JsonObjectNode } from '../../json/members.js'
+import type { EntryPart } from '../../llm/text/conversation.js'
 import { ownPart } from '../../own-text.js'
 import { err, ok, type Result } from '../../result.js'
 import { inTurns, nextTurn, Pace, unitsOf, type Work } from '../../turns.js'
@@ -25,11 +26,13 @@ export interface Shown {
   readonly isJson: boolean
   /** Whether a change can be written back. */
   readonly isWritable: boolean
+  /** Where it is among the texts of its message; absent: it is alone. */
+  readonly part?: EntryPart
 }
 
 /** Optional part of every verdict. */
 interface Explained {
-  /** Reason as the webhook wrote it; everybody else gets shownReason(). */
+  /** Reason as the webhook wrote it; everybody else gets shownText(). */
   readonly reason?: string
 }
 
@@ -111,7 +114,7 @@ function* readParts(
   parts: readonly Uint8Array[],
   maxValues: number,
 ): Work<Result<JsonText, JsonProblem>> {
-  return yield* readJsonInTurns(yield* joinInTurns(parts), maxValues)
+  return yield* readJsonInTurns(yield* joinInTurns(parts), { maxValues })
 }
 
 /** Values for each entry of an answer: a choice, its message, its role and its content, and as many members of the webhook's own. */
@@ -184,10 +187,16 @@ async function readContent(
   if (content?.type !== 'string') return err('a modify has a content that is no string')
   const text = content.value
   if (text === entry.content) return ok(text)
-  if (!entry.isWritable)
-    return err('a modify changes what cannot be changed: a message without text, or an id')
+  if (!entry.isWritable) return err(CHANGES_FIXED)
   if (!entry.isJson) return ok(text)
   const json = await inTurns(readJsonTextInTurns(text), signal)
   if (json === undefined) return UNAWAITED
-  return json.ok ? ok(text) : err('a modify of a tool call is not JSON')
+  return json.ok ? ok(text) : err(CHANGES_TO_NO_JSON)
 }
+
+const CHANGES_FIXED = 'a modify changes what cannot be changed: a message without text, or an id'
+const CHANGES_TO_NO_JSON = 'a modify of a tool call is not JSON'
+
+/** Whether a webhook wants to change a text in a way that the text forbids: a client can choose such a text. */
+export const isForbiddenChange = (problem: string): boolean =>
+  problem === CHANGES_FIXED || problem === CHANGES_TO_NO_JSON

@@ -6,6 +6,7 @@ import { Budget } from '../../cel/budget.js'
 import { HOP, HOPS_HEADER, MAX_HOPS, QUESTION_HOPS } from '../../ir/hops.js'
 import type { Phase } from '../../ir/proc-entry.js'
 import { quoted } from '../../json/print-json.js'
+import type { EntryPart } from '../../llm/text/conversation.js'
 import { Pace, PIECE, piecesOf, type Soon, unitsOf, type Work } from '../../turns.js'
 import { joinInTurns } from '../../utf8.js'
 import type { CompiledWebhook } from './compiled-guard.js'
@@ -76,6 +77,16 @@ function headOf(
   return { method, path, headers }
 }
 
+/** Most bytes of method, path, names and values: Node, gunicorn and others refuse longer heads (431, 400). */
+export const MOST_HEAD = 16_000
+
+/** Returns the bytes of method, path, names and values: each character is one. */
+export function headLength({ method, path, headers }: WebhookRequest): number {
+  let length = method.length + path.length
+  for (const name in headers) length += name.length + (headers[name] ?? '').length
+  return length
+}
+
 /** Whether a gateway would answer the call with 508, so that its client could choose that there is no verdict. */
 export const isLastHop = (attributes: Attributes): boolean =>
   receivedHops(attributes).length + QUESTION_HOPS.length >= MAX_HOPS
@@ -117,7 +128,15 @@ function shortBodyOf(
   return Buffer.from(JSON.stringify({ body: tool === undefined ? list : { tool, ...list } }))
 }
 
-const messageOf = ({ role, content }: Shown): object => ({ role, content })
+const messageOf = ({ role, content, part }: Shown): object => ({
+  role,
+  content,
+  ...(part !== undefined && placeOf(part)),
+})
+
+/** The number of a message with several texts, and which of them an entry is. */
+const placeOf = ({ message, index, of }: EntryPart): object => ({ message, part: { index, of } })
+
 const choiceOf = (shown: Shown): object => ({ message: messageOf(shown) })
 
 /** Encodes the body as it is built: texts of megabytes are never joined into one string. */
@@ -133,7 +152,7 @@ function* longBodyOf(
   const pace = new Pace()
   const parts: Buffer[] = []
   let text = `{"body":{${tool === undefined ? '' : `"tool":${JSON.stringify(tool)},`}${list}`
-  for (const [index, { role, content }] of shown.entries()) {
+  for (const [index, { role, content, part }] of shown.entries()) {
     const json = yield* quoted(content, pace)
     text += `${index === 0 ? '' : ','}${before}{"role":${JSON.stringify(role)},"content":`
     for (const piece of piecesOf(json)) {
@@ -143,6 +162,7 @@ function* longBodyOf(
       parts.push(Buffer.from(text))
       text = ''
     }
+    text += part === undefined ? '' : `,${JSON.stringify(placeOf(part)).slice(1, -1)}`
     text += `}${after}`
   }
   parts.push(Buffer.from(text + end))

@@ -2,6 +2,7 @@
 
 import { abortSignalOf, type Ending } from '../../ending.js'
 import { HOPS_HEADER, hopsOfCall } from '../../ir/hops.js'
+import { namespaceIn } from '../../ir/names.js'
 import type { Registration } from '../../ir/proc-entry.js'
 import type { RemoteTarget } from '../../ir/remote-target.js'
 import { answerRegistration, type JsonReply, parseRegistration } from '../../oauth/registration.js'
@@ -12,7 +13,10 @@ import type { Slots } from '../stream/slots.js'
 /** What registration needs. */
 export interface RegistrationDeps {
   readonly callRemote: CallRemote
-  /** Limits concurrent proxied registrations at each provider: anybody may begin one, and each holds a connection. */
+  /**
+   * Limits concurrent proxied registrations of each namespace at each provider: anybody may begin one, and each holds a
+   * connection.
+   */
   readonly slots: Slots
   /** Milliseconds since the epoch. */
   now(): number
@@ -26,6 +30,8 @@ const PASSED_HEADERS = ['cache-control', 'retry-after', 'www-authenticate']
 
 /** The fields of a registration request. */
 export interface RegistrationRequest {
+  /** NAMESPACE/NAME of the HTTPRoute. */
+  readonly route: string
   /** The whole body. */
   readonly body: Uint8Array
   /** Value of the request's hops header (ir/hops.ts). */
@@ -66,7 +72,7 @@ async function proxiedInTurn(
   signal: Ending,
   deps: RegistrationDeps,
 ): Promise<Reply> {
-  const giveBack = deps.slots.take(placeOf(target))
+  const giveBack = deps.slots.take(placeOf(request.route, target))
   if (giveBack === undefined)
     return errorReply(
       503,
@@ -82,10 +88,11 @@ async function proxiedInTurn(
 }
 
 /**
- * Returns the key of a provider's slots. It includes the endpoints: a target with the same URL elsewhere uses none of
- * them.
+ * Returns the key of the slots that a namespace has at a provider. It includes the endpoints: a target with the same URL
+ * elsewhere uses none of them.
  */
-const placeOf = ({ url, endpoints }: RemoteTarget): string => JSON.stringify([url, endpoints])
+const placeOf = (route: string, { url, endpoints }: RemoteTarget): string =>
+  JSON.stringify([namespaceIn(route), url, endpoints])
 
 /** Forwards only the body and the count of hops, as the provider may be this gateway. No other header, and no query. */
 async function proxiedReply(

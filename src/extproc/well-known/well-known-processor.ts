@@ -1,13 +1,18 @@
 // Answers every request on the well-known paths of an MCP route; none of them reaches a backend (decisions 12b and 13).
 
 import { networkOf } from '../../addresses/network-of.js'
-import type { DecisionLog } from '../../decision-log.js'
+import { type DecisionLog, hider, requestFields } from '../../decision-log.js'
 import { abortSignalOf, type Ending } from '../../ending.js'
 import { ProcessingMode_BodySendMode as BodySendMode } from '../../grpc/generated/envoy/extensions/filters/http/ext_proc/v3/processing_mode_pb.js'
+import type { JsonObject } from '../../ir/json.js'
 import type { WellKnownEntry } from '../../ir/proc-entry.js'
 import type { Relay } from '../../ir/relay.js'
+import { baseUrl } from '../../oauth/base-url.js'
 import { oauthDocumentAt, type RelayEndpoint, relayEndpointAt } from '../../oauth/paths.js'
 import { MAX_REGISTRATION_BYTES } from '../../oauth/registration.js'
+import { buildRelayMetadata } from '../../oauth/relay/metadata.js'
+import { buildResourceMetadata } from '../../oauth/resource-metadata.js'
+import { buildServerMetadata } from '../../oauth/server-metadata.js'
 import { refusedEarly, type RelayDeps, relayReply } from '../relay/relay-replies.js'
 import { relayRequest } from '../relay/relay-request.js'
 import { startBodyClock } from '../stream/body-clock.js'
@@ -15,9 +20,11 @@ import {
   AWAIT_BODY,
   errorReply,
   immediateResponse,
+  jsonReply,
   type Reply,
   withRequestId,
 } from '../stream/immediate-response.js'
+import { loggedRequest } from '../stream/logged-request.js'
 import type { BodyPart, HeadersPart } from '../stream/process-message.js'
 import {
   type FirstMessage,
@@ -25,9 +32,8 @@ import {
   type ProcessorStream,
   UnexpectedMessage,
 } from '../stream/processor.js'
+import { kindOf, reasonIn } from '../stream/refusal-metadata.js'
 import { type RequestView, requestView } from '../stream/request-view.js'
-import { logAnswer } from './answer-line.js'
-import { metadataReply } from './metadata-reply.js'
 import { refusedReply, type RegistrationDeps, registrationReply } from './registration-reply.js'
 
 const BUFFERED: number = BodySendMode.BUFFERED
@@ -235,7 +241,7 @@ function replyOfRelay(
 }
 
 function replyToRegistration(
-  { registration }: WellKnownEntry,
+  { registration, route }: WellKnownEntry,
   { method, contentLength, hops }: RequestView,
 ): Reply | Continued {
   if (method !== 'POST')
@@ -252,5 +258,117 @@ function replyToRegistration(
       ['invalid_client_metadata', 'the registration is larger than 64 KiB'],
       'gatehouse_registration_size',
     )
-  return (body, signal, deps) => registrationReply(registration, { body, hops }, signal, deps)
+  return (body, signal, deps) =>
+    registrationReply(registration, { route, body, hops }, signal, deps)
 }
+
+// Writes refusals of OAuth documents, and the answers of relays and of client registration, to the decision log.
+
+/** Answers that are logged if they deny nothing. */
+const LOGGED = /^gatehouse_(relay|registration)/
+
+/**
+ * Logs only what is read from the request's head and the kind of the answer: no code, token, cookie or client name.
+ * traceparent: what Envoy sent with its own call.
+ */
+function logAnswer(
+  log: DecisionLog,
+  entry: WellKnownEntry,
+  { headers }: HeadersPart,
+  reply: Reply,
+  traceparent?: string,
+): void {
+  const { route, relay, paths } = entry
+  const { status } = reply
+  const isDenied = reasonIn(reply) !== undefined
+  if (!isDenied && !LOGGED.test(reply.details)) return
+  const reason = kindOf(reply)
+  const error = isDenied ? errorOf(reply) : undefined
+  const fields = (): object => {
+    const request = loggedRequest(headers)
+    const { mcpPath } = paths
+    const endpoint =
+      (relay && relayEndpointAt(mcpPath, request.pathAndQuery)) ??
+      oauthDocumentAt(mcpPath, request.pathAndQuery)
+    return {
+      decision: isDenied ? 'deny' : 'allow',
+      reason,
+      status,
+      ...(error !== undefined && { error }),
+      ...(endpoint !== undefined && { endpoint }),
+      route,
+      ...entry.policy,
+      ...requestFields(request, hider(request), traceparent),
+    }
+  }
+  if (!isDenied) return log.allowed(MESSAGE, fields)
+  const key = { decision: 'deny', reason, status, error, route }
+  log.refused({ message: MESSAGE, key, fields })
+}
+
+const MESSAGE = 'login answer'
+
+const ERROR_CODE = /^[a-z_]{1,64}$/
+
+/** Returns the OAuth error code of a body or of a redirect; undefined: it has none. */
+function errorOf({ headers, body }: Reply): string | undefined {
+  const { location } = headers
+  const error =
+    location === undefined
+      ? /"error" ?: ?"([a-z_]{1,64})"/.exec(Buffer.from(body).toString('latin1', 0, MAX_READ))?.[1]
+      : new URL(location).searchParams.get('error')
+  return typeof error === 'string' && ERROR_CODE.test(error) ? error : undefined
+}
+
+/** Characters of a body in which the error code is looked for. */
+const MAX_READ = 4096
+
+// Answers a request for one of the metadata documents (decisions 9, 10 and 13).
+
+const RETRY_AFTER_SECONDS = '5'
+
+/** Returns a metadata document. */
+function metadataReply(
+  document: 'resource-metadata' | 'server-metadata',
+  entry: WellKnownEntry,
+  request: RequestView,
+): Reply {
+  if (request.method !== 'GET' && request.method !== 'HEAD')
+    return errorReply(
+      405,
+      ['invalid_request', 'metadata is read with GET'],
+      'gatehouse_metadata_method',
+      { allow: 'GET, HEAD' },
+    )
+  const base = baseUrl(entry.paths, request.address)
+  if (base === undefined)
+    return errorReply(
+      400,
+      ['invalid_request', 'the host of the request cannot be published'],
+      'gatehouse_metadata_host',
+    )
+  const body = documentOf(document, entry, base)
+  if (body === undefined)
+    return errorReply(
+      503,
+      ['temporarily_unavailable', 'the identity provider has not been reached yet'],
+      'gatehouse_metadata_unavailable',
+      { 'retry-after': RETRY_AFTER_SECONDS },
+    )
+  // HEAD gets a body too: Envoy removes it, but without one it would also leave out content-type.
+  return jsonReply(200, body, 'gatehouse_metadata', {
+    'cache-control': 'no-cache',
+    ...(entry.paths.origin === undefined ? { vary: 'x-forwarded-proto' } : {}),
+  })
+}
+
+const documentOf = (
+  document: 'resource-metadata' | 'server-metadata',
+  entry: WellKnownEntry,
+  base: string,
+): JsonObject | undefined =>
+  document === 'resource-metadata'
+    ? buildResourceMetadata(entry.resourceMetadata, entry.paths, base, entry.authorizationServer)
+    : entry.relay === undefined
+      ? buildServerMetadata(entry.serverMetadata, entry.paths, base)
+      : buildRelayMetadata(entry.relay, entry.paths, base)

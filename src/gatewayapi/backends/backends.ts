@@ -9,6 +9,7 @@ import type { Resource } from '../../resources/kinds/resources.js'
 import type { ServiceSpec } from '../../resources/kinds/service.js'
 import { err, ok, type Result } from '../../result.js'
 import { type Context, query } from '../world/context.js'
+import { backendKinds, kindMeant } from '../world/known-kinds.js'
 import { isReferencePermitted, missingGrant, type Referrer } from '../world/reference-grants.js'
 import { keyIn, targetKey } from '../world/world.js'
 import { tlsTowards } from './backend-tls.js'
@@ -70,7 +71,22 @@ export function resolveBackend(
 ): Result<Backend, BackendProblem> {
   const target = targetKey(ref.group, ref.kind, ref.namespace ?? from.namespace, ref.name)
   const found = lookUp(context, from, ref)
-  return found.ok ? found : err({ ...found.error, target })
+  return found.ok ? found : err({ ...ownWords(from, ref, found.error), target })
+}
+
+/** Leaves out what a policy of another namespace says. */
+function ownWords(
+  from: Referrer,
+  { kind, namespace = from.namespace, name }: BackendRef,
+  { reason, message }: Omit<BackendProblem, 'target'>,
+): Omit<BackendProblem, 'target'> {
+  const isOthers = reason === 'InvalidBackendTls' && namespace !== from.namespace
+  return {
+    reason,
+    message: isOthers
+      ? `${kind} ${keyIn(namespace, name)} cannot be used: its BackendTLSPolicy is not valid`
+      : message,
+  }
 }
 
 function lookUp(context: Context, from: Referrer, ref: BackendRef): Lookup {
@@ -92,8 +108,8 @@ function finderOf({ options }: Context, { group, kind }: BackendRef): Find | und
   return undefined
 }
 
-const unknownKind = ({ options }: Context, { group, kind }: BackendRef): string =>
-  `backendRef kind ${kind} of group "${group}" is not known; expected Service of the core group or ProxyBackend of ${options.apiGroup}`
+const unknownKind = ({ options: { apiGroup } }: Context, ref: BackendRef): string =>
+  `backendRef kind ${ref.kind} of group "${ref.group}" is not known; expected Service of the core group or ProxyBackend of ${apiGroup}${kindMeant(ref, backendKinds(apiGroup))}`
 
 const notFound = (message: string) => err({ reason: 'BackendNotFound', message } as const)
 

@@ -1,10 +1,10 @@
 // Status messages about fetched documents: why one is missing, how old it is, which keys cannot be used
 // (decisions 1, 2, 10).
 
-import { memo } from '../../incremental/memo.js'
 import type { JsonObject } from '../../ir/json.js'
 import type { RemoteDocument } from '../../ir/remote-target.js'
-import { describeKeySet } from '../../oauth/key-set.js'
+import { describeKeySet, type SkippedKey } from '../../oauth/key-set.js'
+import { atOnce } from '../../turns.js'
 
 /** what: "key set" or "discovery document". */
 export const unavailableNote = (
@@ -25,24 +25,33 @@ export const ageNotes = (
         `The ${what} ${url} is the one of ${new Date(fetchedAt ?? 0).toISOString()}, it cannot be refreshed: ${error}`,
       ]
 
-/** Like describeKeySet(), kept on the set, as looking through one takes milliseconds. */
-export const describedKeySet = memo(describeKeySet)
+/** Maximum number of reasons, and of keys with one reason, that a message has: a condition has 32 KiB. */
+const MOST_REASONS = 8
+const MOST_NAMED = 32
 
-const MOST_NAMED = 5
-
-/** name: "jwks.inline", or the URL. */
+/** name: "jwks.inline", or the URL. Quick if describeKeySet() has looked through the set before. */
 export function keyNotes(name: string, jwks: JsonObject): readonly string[] {
-  const { usable, skipped } = describedKeySet(jwks)
-  const named = skipped.slice(0, MOST_NAMED).map(({ kid, reason }) => `${kidText(kid)}: ${reason}`)
-  const more = skipped.length > MOST_NAMED ? [`${skipped.length - MOST_NAMED} more`] : []
+  const { usable, skipped } = atOnce(describeKeySet(jwks))
+  const reasons = [...new Set(skipped.map(({ reason }) => reason))]
+  const named = reasons.map((reason) => {
+    const names = skipped.filter((key) => key.reason === reason).map(nameOf)
+    return `${shortened(names, MOST_NAMED).join(', ')}: ${reason}`
+  })
   return [
     ...(usable.length > 0 ? [] : [`${name} has no usable key: no token is valid`]),
-    ...(skipped.length > 0
-      ? [`Keys of ${name} that cannot be used: ${[...named, ...more].join('; ')}`]
+    ...(named.length > 0
+      ? [`Keys of ${name} that cannot be used: ${shortened(named, MOST_REASONS).join('; ')}`]
       : []),
   ]
 }
 
+const shortened = (parts: readonly string[], most: number): readonly string[] =>
+  parts.length <= most ? parts : [...parts.slice(0, most), `${parts.length - most} more`]
+
 /** Shortens and quotes a kid: it is the provider's text and must not look like part of the message. */
-const kidText = (kid: string | undefined): string =>
-  kid === undefined ? 'one without kid' : JSON.stringify(kid.slice(0, 64))
+const nameOf = ({ kid, index }: SkippedKey): string =>
+  kid === undefined
+    ? index === undefined
+      ? 'all'
+      : `keys[${index}]`
+    : JSON.stringify(kid.slice(0, 64))

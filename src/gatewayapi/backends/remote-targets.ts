@@ -64,6 +64,12 @@ export function connectionToIssuer(issuer: IssuerUrl): BackendConnection {
     : { via: 'issuer', endpoints }
 }
 
+/** Whether a provider whose URL says https is called without TLS: no BackendTLSPolicy targets its backend. */
+export const isPlainInPlace = (
+  { scheme }: Pick<IssuerUrl, 'scheme'>,
+  { tls }: BackendConnection,
+): boolean => scheme === 'https' && tls === undefined
+
 /** Returns the target of a call over a connection. */
 export function targetAt(
   { endpoints, tls }: BackendConnection,

@@ -3,7 +3,7 @@
 import { isIP } from 'node:net'
 import { isPlainAddress } from '../../addresses/host.js'
 import { isHostname } from '../../ir/hostnames.js'
-import type { Condition, GatewayAddress } from '../../ir/status.js'
+import { asSentence, type Condition, type GatewayAddress, nameFor } from '../../ir/status.js'
 import type { Resource } from '../../resources/kinds/resources.js'
 import type { ServiceSpec } from '../../resources/kinds/service.js'
 import { isFalse } from '../world/conditions.js'
@@ -37,7 +37,10 @@ export function gatewayAddresses(context: Context, gateway: GatewayResource): Ga
   const isKnown = services.length > 0
   const requested = gateway.spec.addresses
   if (requested.length === 0)
-    return { notes: [...notes, ...pending(context, services)], ...(isKnown && limited(known)) }
+    return {
+      notes: [...notes, ...pending(context, gateway, services)],
+      ...(isKnown && limited(known)),
+    }
   const index = requested.findIndex(({ type }) => !TYPES.includes(type))
   if (index >= 0)
     return {
@@ -132,7 +135,7 @@ export const hasEnvoysByHand = (context: Context, gateway: GatewayResource): boo
 function servicesByHand(context: Context, gateway: GatewayResource): EnvoyServices {
   const { namespace, name } = gateway.metadata
   const ofGateway = envoyServiceOf(context, parametersOfGateway(gateway))
-  if (ofGateway !== undefined) return named(context, ofGateway)
+  if (ofGateway !== undefined) return named(context, gateway, ofGateway)
   const { reader } = context
   const labelled = (key: string, trusted: readonly (string | undefined)[]) =>
     (reader.read('envoyServices', key) ?? []).filter(
@@ -145,7 +148,7 @@ function servicesByHand(context: Context, gateway: GatewayResource): EnvoyServic
   const ofAll = labelled(classServicesKey(gatewayClassName), [ownNamespace(context)])
   if (ofAll.length > 0) return { services: ofAll, notes: [] }
   const ofClass = envoyServiceOf(context, parametersOfClass(context, gateway))
-  return ofClass === undefined ? { services: [], notes: [] } : named(context, ofClass)
+  return ofClass === undefined ? { services: [], notes: [] } : named(context, gateway, ofClass)
 }
 
 const isProvisioned = (
@@ -157,10 +160,10 @@ const isProvisioned = (
   metadata.namespace === gateway.metadata.namespace &&
   metadata.name === provisionedName(gateway)
 
-function named(context: Context, key: string): EnvoyServices {
+function named(context: Context, gateway: GatewayResource, key: string): EnvoyServices {
   const service = context.reader.read('services', key)
   return service === undefined
-    ? { services: [], notes: [`Service ${key} of its Envoys not found`] }
+    ? { services: [], notes: [`${nameOf(gateway, key)} of its Envoys not found`] }
     : { services: [service], notes: [] }
 }
 
@@ -174,10 +177,18 @@ const isTrusted = (
   namespaces: readonly (string | undefined)[],
 ): boolean => options.tenancy === undefined || namespaces.includes(metadata.namespace)
 
-const pending = (context: Context, services: readonly Resource<ServiceSpec>[]): readonly string[] =>
+/** Names a Service for the namespace of the Gateway. */
+const nameOf = ({ metadata }: GatewayResource, key: string): string =>
+  asSentence(nameFor(metadata.namespace, 'Service', key))
+
+const pending = (
+  context: Context,
+  gateway: GatewayResource,
+  services: readonly Resource<ServiceSpec>[],
+): readonly string[] =>
   services
     .filter((service) => addressesOf(context, service).length === 0)
-    .map((service) => `Service ${keyOf(service)} of its Envoys has no address yet`)
+    .map((service) => `${nameOf(gateway, keyOf(service))} of its Envoys has no address yet`)
 
 /**
  * Returns the addresses of a Service with the widest reach: those of its load balancer, else its cluster IP, else those

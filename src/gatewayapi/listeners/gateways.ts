@@ -1,24 +1,29 @@
 // Translates Gateways into listeners, and builds the status of Gateways and GatewayClasses.
 
-import type { ProvisionedGateway } from '../../ir/provisioned-gateway.js'
+import type { Certificate } from '../../ir/ir.js'
+import type { ComputeResources, ProvisionedGateway } from '../../ir/provisioned-gateway.js'
 import type { Condition, ResourceStatus } from '../../ir/status.js'
 import type { FieldPath } from '../../resources/kinds/field-path.js'
 import type { GatewayClassSpec } from '../../resources/kinds/gateway-class.js'
 import type { Resource } from '../../resources/kinds/resources.js'
+import { err, type Result } from '../../result.js'
 import { about, isFalse, isTrue, statusOf, unsupportedNote } from '../world/conditions.js'
 import { type Context, query } from '../world/context.js'
 import { keyIn, keyOf } from '../world/world.js'
-import { type GatewayAddresses, gatewayAddresses } from './addresses.js'
-import {
-  type ClientCertificate,
-  clientCertificateCondition,
-  clientCertificateOf,
-} from './client-certificate.js'
+import { type GatewayAddresses, gatewayAddresses, hasEnvoysByHand } from './addresses.js'
+import { resolveCertificate } from './certificates.js'
 import { allowsInsecure } from './client-validation.js'
 import { translateListeners } from './listener-sets.js'
 import { type GatewayResource, isOfSet, isRefusing, type TranslatedListener } from './listeners.js'
-import { gatewayParametersProblem, parametersProblem } from './parameters.js'
-import { provisioned } from './provisioned.js'
+import {
+  type EnvoyParameters,
+  envoysOf,
+  gatewayParametersProblem,
+  parametersOfClass,
+  parametersOfGateway,
+  parametersProblem,
+} from './parameters.js'
+import { provisionedName } from './provisioned-name.js'
 
 /** A translated Gateway. */
 export interface TranslatedGateway {
@@ -186,4 +191,137 @@ export function gatewayClassStatus(
       ? isTrue('Accepted', 'Accepted', 'GatewayClass accepted')
       : isFalse('Accepted', 'InvalidParameters', `parametersRef: ${problem}`),
   ])
+}
+
+// Describes the Envoys that Gatehouse creates for a Gateway: from the Gateway, its parameters, and those of its class.
+
+/** The image of Envoy if the parameters of the GatewayClass name none. */
+const IMAGE = 'envoyproxy/envoy:v1.40-latest'
+
+const RESOURCES: ComputeResources = {
+  requests: { cpu: '250m', memory: '256Mi' },
+  limits: { memory: '1Gi' },
+}
+
+/** Returns undefined if Gatehouse creates no Envoys for the Gateway. listeners: with those of its ListenerSets. */
+function provisioned(
+  context: Context,
+  gateway: GatewayResource,
+  listeners: readonly TranslatedListener[],
+): ProvisionedGateway | undefined {
+  if (context.options.provisions !== true || hasEnvoysByHand(context, gateway)) return undefined
+  const { namespace, name } = gateway.metadata
+  const ofClass = envoysOf(context, parametersOfClass(context, gateway))
+  const own = envoysOf(context, parametersOfGateway(gateway))
+  const replicas = own.replicas ?? ofClass.replicas
+  const { labels = {}, annotations = {} } = gateway.spec.infrastructure ?? {}
+  const problem = problemOf(context, gateway)
+  return {
+    namespace,
+    name,
+    annotations,
+    objectName: provisionedName(gateway),
+    ...(problem === undefined ? {} : { problem }),
+    labels: Object.fromEntries(Object.entries(labels).filter(([key]) => !isReserved(context, key))),
+    ports: portsOf(gateway, listeners),
+    image: ofClass.image ?? IMAGE,
+    serviceType: ofClass.serviceType ?? 'LoadBalancer',
+    ...(replicas === undefined ? {} : { replicas }),
+    resources: resourcesOf(own) ?? resourcesOf(ofClass) ?? RESOURCES,
+  }
+}
+
+/** Returns why it is not known how its Envoys are to be. */
+function problemOf(context: Context, gateway: GatewayResource): string | undefined {
+  const own = gatewayParametersProblem(context, gateway)
+  if (own !== undefined) return `infrastructure.parametersRef: ${own}`
+  const ref = parametersOfClass(context, gateway)
+  const problem = ref && parametersProblem(context, ref)
+  return problem && `parametersRef of GatewayClass ${gateway.spec.gatewayClassName}: ${problem}`
+}
+
+/** Whether a label says to Gatehouse or to the Gateway API what an object is. */
+const isReserved = ({ options }: Context, label: string): boolean =>
+  [options.apiGroup, 'policy.gatehouse.dev', 'gateway.networking.k8s.io'].some((group) =>
+    label.startsWith(`${group}/`),
+  )
+
+/** Returns the ports of the listeners in force; if there are none, of the Gateway's own: a Service needs a port. */
+function portsOf(
+  gateway: GatewayResource,
+  listeners: readonly TranslatedListener[],
+): readonly number[] {
+  const inForce = listeners.filter(({ isProgrammed }) => isProgrammed).map(({ spec }) => spec.port)
+  const ports = inForce.length > 0 ? inForce : gateway.spec.listeners.map(({ port }) => port)
+  return [...new Set(ports)].sort((a, b) => a - b)
+}
+
+/** Returns the resources without members that are not set. */
+function resourcesOf({ resources }: EnvoyParameters): ComputeResources | undefined {
+  if (resources === undefined) return undefined
+  const { requests, limits } = resources
+  return {
+    ...(requests && { requests: given(requests) }),
+    ...(limits && { limits: given(limits) }),
+  }
+}
+
+const given = (amounts: Readonly<Record<string, string | undefined>>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(amounts).flatMap(([name, amount]) =>
+      amount === undefined ? [] : [[name, amount]],
+    ),
+  )
+
+// Resolves the certificate that a Gateway's Envoys present to backends with TLS (Gateway tls.backend).
+
+/** Why a client certificate cannot be used. */
+export interface ClientCertificateProblem {
+  /** Reason of the Gateway's condition ResolvedRefs. */
+  readonly reason: string
+  readonly message: string
+}
+
+/** A certificate, or why there is none: backends with TLS are then not contacted. */
+type ClientCertificate = Result<Certificate, ClientCertificateProblem>
+
+/** Returns undefined for a Gateway that presents no certificate, and for one of a mesh, whose own Envoys present it. */
+function clientCertificateOf(
+  context: Context,
+  { metadata, spec }: GatewayResource,
+): ClientCertificate | undefined {
+  const ref = spec.tls?.backend?.clientCertificateRef
+  if (ref === undefined || context.options.mesh !== undefined) return undefined
+  const from = { kind: 'Gateway', namespace: metadata.namespace }
+  const found = resolveCertificate(context, from, ref, 'clientCertificateRef')
+  if (found.ok || found.error.reason !== 'InvalidCertificateRef') return found
+  return err({ ...found.error, reason: 'InvalidClientCertificateRef' })
+}
+
+/** Returns the Gateway's condition ResolvedRefs; none for a Gateway without a clientCertificateRef. */
+function clientCertificateCondition(
+  certificate: ClientCertificate | undefined,
+  listeners: readonly TranslatedListener[],
+): readonly Condition[] {
+  if (certificate === undefined) return []
+  if (!certificate.ok)
+    return [
+      isFalse(
+        'ResolvedRefs',
+        certificate.error.reason,
+        `tls.backend: ${certificate.error.message}. Backends with TLS are answered 503`,
+      ),
+    ]
+  const bad = listeners.filter(({ conditions }) =>
+    conditions.some(({ type, status }) => type === 'ResolvedRefs' && status === 'False'),
+  )
+  return [
+    bad.length === 0
+      ? isTrue('ResolvedRefs', 'ResolvedRefs', 'All references resolved')
+      : isFalse(
+          'ResolvedRefs',
+          'ListenersNotResolved',
+          `Listeners with references that are not resolved: ${bad.map(({ spec }) => spec.name).join(', ')}`,
+        ),
+  ]
 }

@@ -19,27 +19,27 @@ export function conflictOf(
   const others = listeners.filter(
     (other) => other !== listener && other.port === listener.port && isImplemented(other),
   )
-  return conflictAmong(others, listener, '')
+  return conflictAmong(others, listener, ({ name }) => `listener ${name}`)
 }
 
-/** others: implemented listeners of the same port. whose: names their resource in messages. */
+/** others: implemented listeners of the same port. nameOf: names one in messages. */
 export function conflictAmong(
   others: readonly ListenerSpec[],
   listener: ListenerSpec,
-  whose: string,
+  nameOf: (other: ListenerSpec) => string,
 ): ListenerConflict | undefined {
   const otherProtocol = others.find(({ protocol }) => protocol !== listener.protocol)
   if (otherProtocol !== undefined)
     return {
       reason: 'ProtocolConflict',
-      message: `listener ${otherProtocol.name}${whose} has protocol ${otherProtocol.protocol} on the same port ${listener.port}`,
+      message: `${nameOf(otherProtocol)} has protocol ${otherProtocol.protocol} on the same port ${listener.port}`,
     }
   const twin = others.find((other) => hostnameOf(other) === hostnameOf(listener))
   return twin === undefined
     ? undefined
     : {
         reason: 'HostnameConflict',
-        message: `listener ${twin.name}${whose} has the same hostname on the same port ${listener.port}`,
+        message: `${nameOf(twin)} has the same hostname on the same port ${listener.port}`,
       }
 }
 

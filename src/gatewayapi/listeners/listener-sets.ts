@@ -1,6 +1,7 @@
 // Merges the listeners of a Gateway with those of its ListenerSets, by precedence: the Gateway, then older ListenerSets,
 // then those that come first by namespace and name (Gateway API, ListenerSet).
 
+import { nameFor } from '../../ir/status.js'
 import type { ListenerSetSpec } from '../../resources/kinds/listener-set.js'
 import type { Resource } from '../../resources/kinds/resources.js'
 import type { Context } from '../world/context.js'
@@ -10,6 +11,7 @@ import { conflictAmong, isImplemented } from './listener-conflicts.js'
 import {
   type GatewayResource,
   isOfSet,
+  type ListenerOwner,
   type ListenerRefusal,
   type ListenerSpec,
   type TranslatedListener,
@@ -55,7 +57,7 @@ export function translateListeners(
         ? PARENT_NOT_ACCEPTED
         : count + index >= MOST_LISTENERS
           ? TOO_MANY
-          : conflictBefore(before, spec)
+          : conflictBefore(before, spec, owner)
       all.push(translateListener(context, gateway, { owner, spec, refusal }))
     }
   }
@@ -88,16 +90,25 @@ const TOO_MANY: ListenerRefusal = {
   message: `a Gateway has at most ${MOST_LISTENERS} listeners, with those of its ListenerSets`,
 }
 
-/** Returns why a listener with precedence excludes this one. */
+/** Returns why a listener with precedence excludes this one, of a ListenerSet. */
 function conflictBefore(
   before: readonly TranslatedListener[],
   spec: ListenerSpec,
+  { metadata: { namespace } }: ListenerSetResource,
 ): ListenerRefusal | undefined {
   const beside = before.filter((other) => other.spec.port === spec.port)
   for (const { owner, spec: other } of beside) {
-    const whose = ` of ${isOfSet(owner) ? 'ListenerSet' : 'Gateway'} ${keyOf(owner)}`
-    const conflict = conflictAmong([other], spec, whose)
+    const conflict = conflictAmong([other], spec, () => listenerFor(namespace, other, owner))
     if (conflict !== undefined) return { ...conflict, isConflict: true }
   }
   return undefined
+}
+
+/** Names a listener for the namespace of a ListenerSet, which knows its Gateway. */
+function listenerFor(namespace: string, { name }: ListenerSpec, owner: ListenerOwner): string {
+  if (!isOfSet(owner)) return `listener ${name} of Gateway ${keyOf(owner)}`
+  const set = nameFor(namespace, 'ListenerSet', keyOf(owner))
+  return owner.metadata.namespace === namespace
+    ? `listener ${name} of ${set}`
+    : `a listener of ${set}`
 }

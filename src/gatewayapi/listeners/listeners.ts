@@ -60,7 +60,10 @@ export function translateListener(
   const isProgrammed = refusal === undefined && hasCertificate
   const isConflicted = refusal?.isConflict === true
   return {
-    ...{ spec, owner, id, isConflicted },
+    spec,
+    owner,
+    id,
+    isConflicted,
     routeConfig: routeConfigName(namespace, name, spec.port, ...own),
     certificates,
     ...(validation.clients === undefined ? {} : { clients: validation.clients }),

@@ -70,10 +70,9 @@ export const tokenPolicies = ({ jwt, audit }: Attachment): readonly TranslatedPo
 
 /** Returns the guards that are in force or audited. */
 export const guardsOf = ({ guard, mcpGuard, audit }: Attachment): readonly PromptGuard[] =>
-  [
-    ...[guard?.guard, audit?.guard?.guard],
-    ...[mcpGuard?.mcpGuard, audit?.mcpGuard?.mcpGuard],
-  ].flatMap((one) => one ?? [])
+  [guard?.guard, audit?.guard?.guard, mcpGuard?.mcpGuard, audit?.mcpGuard?.mcpGuard].flatMap(
+    (one) => one ?? [],
+  )
 
 /** Whether the guards of the target, in force or audited, are for MCP traffic. */
 export const guardsMcp = ({ mcpGuard, audit }: Attachment): boolean =>

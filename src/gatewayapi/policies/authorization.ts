@@ -73,8 +73,11 @@ function rulePolicy(policy: ProxyPolicy): readonly RulePolicy[] {
   const scopeLines = policy.lines?.['traffic.authorization.policy.requiredScopes']
   return [
     {
-      ...{ policy: keyOf(policy), source: policy.source, action: spec.action },
-      ...{ rules: matchExpressions.length, scopes: requiredScopes.length },
+      policy: keyOf(policy),
+      source: policy.source,
+      action: spec.action,
+      rules: matchExpressions.length,
+      scopes: requiredScopes.length,
       ...(ruleLines && { ruleLines }),
       ...(scopeLines && { scopeLines }),
     },

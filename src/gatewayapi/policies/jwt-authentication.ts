@@ -2,7 +2,9 @@
 
 import type { JwtAuthentication, JwtProvider } from '../../ir/authz-entry.js'
 import type { WantedDocument } from '../../ir/remote-target.js'
+import { plainLine } from '../../ir/status.js'
 import type { BackendRef } from '../backends/backends.js'
+import { isPlainInPlace, parseIssuer } from '../backends/remote-targets.js'
 import type { Context } from '../world/context.js'
 import type { Referent } from '../world/reference-grants.js'
 import { targetKey } from '../world/world.js'
@@ -28,6 +30,7 @@ export interface TranslatedJwt {
 export function translateJwt(context: Context, from: Referent, spec: JwtSpec): TranslatedJwt {
   const problems = spec.mcp === undefined ? [] : mcpProblems(spec)
   const keySets: TranslatedKeySet[] = []
+  const plain: string[] = []
   const providers: JwtProvider[] = []
   for (const provider of spec.providers) {
     const keySet = translateKeySet(context, from, provider, spec.mcp?.provider)
@@ -36,6 +39,7 @@ export function translateJwt(context: Context, from: Referent, spec: JwtSpec): T
       continue
     }
     keySets.push(keySet.value)
+    plain.push(...plainLines(provider.issuer, keySet.value))
     const { issuer, audiences = [] } = provider
     providers.push({ issuer, audiences, keySet: keySet.value.keySet })
   }
@@ -49,11 +53,22 @@ export function translateJwt(context: Context, from: Referent, spec: JwtSpec): T
     uses: backendRefs(spec).map(({ group, kind, namespace, name }) =>
       targetKey(group, kind, namespace ?? from.namespace, name),
     ),
-    notes: [...keySets.flatMap(({ notes }) => notes), ...(served?.notes ?? [])],
+    notes: [...plain, ...keySets.flatMap(({ notes }) => notes), ...(served?.notes ?? [])],
     warnings: served?.warnings ?? [],
     unavailable: keySets.flatMap(({ unavailable }) => unavailable ?? []),
     problems,
   }
+}
+
+function plainLines(issuer: string, { connection }: TranslatedKeySet): readonly string[] {
+  const url = parseIssuer(issuer)
+  return url !== undefined && connection !== undefined && isPlainInPlace(url, connection)
+    ? [
+        plainLine(
+          `the provider ${issuer} is asked for its keys and documents without TLS, as no BackendTLSPolicy targets its backend: whoever is on the way can put in keys of their own`,
+        ),
+      ]
+    : []
 }
 
 /** Returns references to the backends that Gatehouse itself calls. */

@@ -1,14 +1,15 @@
 // Translates the jwks of a provider into its key set and the document to fetch (decisions 1, 11, 12c).
 
-import { memo } from '../../incremental/memo.js'
+import { memoWork } from '../../incremental/memo.js'
 import type { KeySet } from '../../ir/authz-entry.js'
 import type { JsonObject } from '../../ir/json.js'
 import type { RemoteState, RemoteTarget, WantedDocument } from '../../ir/remote-target.js'
+import { describeKeySet } from '../../oauth/key-set.js'
 import type { ProxyPolicySpec } from '../../resources/kinds/proxy-policy.js'
 import { err, ok, type Result } from '../../result.js'
-import { each, type Work } from '../../turns.js'
+import { atOnce, type Work } from '../../turns.js'
 import { type Backend, resolveBackend } from '../backends/backends.js'
-import { ageNotes, describedKeySet, keyNotes, unavailableNote } from '../backends/remote-notes.js'
+import { ageNotes, keyNotes, unavailableNote } from '../backends/remote-notes.js'
 import {
   type BackendConnection,
   connectionToBackend,
@@ -50,7 +51,7 @@ export function translateKeySet(
   const { inline, remote } = provider.jwks
   if (inline !== undefined && remote !== undefined)
     return err('jwks: expected exactly one of remote and inline; both are set')
-  if (inline !== undefined) return inlineKeySet(provider.jwks)
+  if (inline !== undefined) return atOnce(inlineKeySet(provider.jwks))
   if (remote === undefined)
     return idp === 'IdpTwo'
       ? fetchedKeySet(context, provider, undefined)
@@ -65,30 +66,31 @@ export function translateKeySet(
     : err(`jwks.remote.backendRef: ${backend.error.message}`)
 }
 
-/** Reads the inline key sets of a policy, with a yield after each, so that translateKeySet() need not do it at once. */
-export const readInlineKeySets = ({ providers }: JwtSpec): Work<void> =>
-  each(providers, ({ jwks }) => {
-    if (jwks.inline !== undefined) inlineKeySet(jwks)
-  })
+/** Reads the inline key sets of a policy, with a yield after each key, so that translateKeySet() need not do it at once. */
+export function* readInlineKeySets({ providers }: JwtSpec): Work<void> {
+  for (const { jwks } of providers) if (jwks.inline !== undefined) yield* inlineKeySet(jwks)
+}
 
-/** Looks through new key sets, with a yield after each, so that translateKeySet() need not do it at once for all of a policy. */
+/** Looks through new key sets, with a yield after each key, so that translateKeySet() need not do it at once for all of a policy. */
 export function* describeKeySets(before: RemoteState, now: RemoteState): Work<void> {
   for (const [id, { document }] of now) {
     if (document === undefined || document === before.get(id)?.document) continue
-    describedKeySet(document)
+    yield* describeKeySet(document)
     yield
   }
 }
 
-const inlineKeySet = memo(({ inline = '' }: ProviderSpec['jwks']) => readKeySet(inline))
-
-function readKeySet(text: string): Result<TranslatedKeySet, string> {
-  const jwks = parseObject(text)
+const inlineKeySet = memoWork(function* ({
+  inline = '',
+}: ProviderSpec['jwks']): Work<Result<TranslatedKeySet, string>> {
+  const jwks = parseObject(inline)
+  yield
   if (jwks === undefined || !Array.isArray(jwks['keys']))
     return err('jwks.inline is not a JSON object with an array "keys"')
+  yield* describeKeySet(jwks)
   const keySet: KeySet = { state: 'available', source: { type: 'inline' }, jwks }
   return ok({ keySet, wanted: [], notes: keyNotes('jwks.inline', jwks) })
-}
+})
 
 function parseObject(text: string): JsonObject | undefined {
   try {

@@ -5,6 +5,7 @@ import type { Json, JsonObject } from '../../ir/json.js'
 import type { Registration, ServerMetadata } from '../../ir/proc-entry.js'
 import type { Relay } from '../../ir/relay.js'
 import type { RemoteDocument, WantedDocument } from '../../ir/remote-target.js'
+import type { SessionBinding } from '../../ir/session-binding.js'
 import { MCP_PROTOCOL_VERSION, publishedMembers } from '../../oauth/resource-metadata.js'
 import { err, ok, type Result } from '../../result.js'
 import { ageNotes, unavailableNote } from '../backends/remote-notes.js'
@@ -19,10 +20,9 @@ import {
 import type { Context } from '../world/context.js'
 import type { Referent } from '../world/reference-grants.js'
 import { keyIn } from '../world/world.js'
-import type { McpSpec, ProviderSpec } from './key-sets.js'
-import { providerNotes } from './provider-notes.js'
-import { translateRegistration } from './registration.js'
+import { type McpSpec, projectOf, type ProviderSpec } from './key-sets.js'
 import { type RelayInput, translateRelay } from './relay.js'
+import { readSealingKeys } from './relay-secrets.js'
 
 /** A translated jwtAuthentication.mcp. */
 export interface Mcp {
@@ -36,6 +36,8 @@ export interface Mcp {
   readonly registration: Registration
   /** Set if the gateway itself is the authorization server. */
   readonly relay?: Relay
+  /** Set if sessions are bound to their callers. */
+  readonly session?: SessionBinding
   readonly wanted: readonly WantedDocument[]
   /** Behaviour that users may not expect; the policy is still accepted. */
   readonly notes: readonly string[]
@@ -69,6 +71,8 @@ export function translateMcp(
   const registration = translateRegistration(spec, provider.issuer, reach, known?.document)
   const relay = relayOf(context, from, { spec, provider, reach, discovery: known?.document })
   if (relay?.ok === false) return relay
+  const sessions = translateSessions(context, from, spec, provider)
+  if (!sessions.ok) return err([sessions.error])
   const resource = spec.resourceMetadata?.resource
   return ok({
     spec,
@@ -82,16 +86,19 @@ export function translateMcp(
     },
     registration: registration.registration,
     ...(relay === undefined ? {} : { relay: relay.value.relay }),
+    ...(sessions.value.session === undefined ? {} : { session: sessions.value.session }),
     wanted: [wanted],
     notes: [
       ...(spec.allowedOrigins === undefined ? [NO_ORIGINS] : []),
       ...(spec.authorizationServer === 'Gateway' ? issuerNotes(metadataIssuer) : []),
       ...registration.notes,
       ...(relay?.value.notes ?? []),
-      ...(relay === undefined && spec.relay !== undefined ? [IDLE_RELAY] : []),
-      ...discoveryNotes(provider.issuer, spec.authorizationServer, known, wanted),
+      ...(relay === undefined && isIdle(spec) ? [IDLE_RELAY] : []),
+      ...sessions.value.notes,
+      ...discoveryNotes(spec.authorizationServer, known, wanted),
     ],
     warnings: [
+      ...issuerWarnings(provider.issuer, known),
       ...(spec.authorizationServer === 'Gateway' ? registration.warnings : []),
       ...(relay?.value.warnings ?? []),
     ],
@@ -141,6 +148,10 @@ function resourceMetadata(
 
 const IDLE_RELAY = 'mcp.relay has no effect without authorizationServer Relay'
 
+/** Its keys may be those of sessions. */
+const isIdle = ({ relay, bindSession }: McpSpec): boolean =>
+  relay !== undefined && !(bindSession && relay.keyRef !== undefined)
+
 const NO_ORIGINS =
   'mcp.allowedOrigins is not set: web pages of any origin may send requests, which MCP 2026-07-28 asks servers to refuse'
 
@@ -166,20 +177,24 @@ const quoted = (value: Json | undefined): string =>
     ? `${JSON.stringify(value.slice(0, MOST_SHOWN))}…`
     : JSON.stringify(value ?? null)
 
+/** Tokens name the provider's own issuer, so none of them would be valid. */
+const issuerWarnings = (issuer: string, known: RemoteDocument | undefined): readonly string[] =>
+  known?.document === undefined || known.document['issuer'] === issuer
+    ? []
+    : [
+        `The discovery document names the issuer ${quoted(known.document['issuer'])}, not ${issuer}: tokens with that issuer are refused`,
+      ]
+
 function discoveryNotes(
-  issuer: string,
   server: McpSpec['authorizationServer'],
   known: RemoteDocument | undefined,
   { targets }: WantedDocument,
 ): readonly string[] {
   const url = targets[0]?.url ?? ''
   if (known?.document === undefined) return [unavailableNote('discovery document', url, known)]
-  const { issuer: named, authorization_response_iss_parameter_supported: sendsIss } = known.document
+  const { authorization_response_iss_parameter_supported: sendsIss } = known.document
   return [
     ...ageNotes('discovery document', url, known),
-    ...(named === issuer
-      ? []
-      : [`The discovery document names the issuer ${quoted(named)}, not ${issuer}`]),
     ...(server === 'Provider' ? providerNotes(known.document, known.isOpenToPages === true) : []),
     ...(server === 'Gateway' && sendsIss === true ? [SENDS_ISS] : []),
   ]
@@ -187,3 +202,143 @@ function discoveryNotes(
 
 const SENDS_ISS =
   'The provider sends iss in its authorization response (RFC 9207): MCP clients that check it cannot log in with authorizationServer Gateway; they need authorizationServer Provider or Relay'
+
+// Translates mcp.bindSession: the keys that seal sessions, and who they are bound to.
+
+/** A translated mcp.bindSession. */
+export interface BoundSessions {
+  /** Absent: sessions are bound to nobody. */
+  readonly session?: SessionBinding
+  /** Behaviour that users may not expect. */
+  readonly notes: readonly string[]
+}
+
+/** from: the policy. The error is one sentence; the policy is then broken. */
+function translateSessions(
+  context: Context,
+  { namespace, name }: Referent,
+  { bindSession, relay }: McpSpec,
+  { issuer }: ProviderSpec,
+): Result<BoundSessions, string> {
+  if (!bindSession) return ok({ notes: [] })
+  const keys = readSealingKeys(context, namespace, relay?.keyRef)
+  if (!keys.ok) return err(`mcp.bindSession: mcp.relay.keyRef: ${keys.error}`)
+  return ok({
+    session: { policy: keyIn(namespace, name), issuer, sealingKeys: keys.value.keys },
+    notes: keys.value.areOwn ? [OWN_KEY] : [],
+  })
+}
+
+const OWN_KEY =
+  'mcp.bindSession: mcp.relay.keyRef is not set: gatehouse run makes a key at each start, after which clients must begin new sessions; gatehouse serve refuses the policy'
+
+// Lists what a provider's discovery document lacks for MCP clients that use the provider directly
+// (authorizationServer Provider).
+
+/** isOpenToPages: whether pages of every origin may read the document. */
+export function providerNotes(discovery: JsonObject, isOpenToPages: boolean): readonly string[] {
+  const {
+    code_challenge_methods_supported: challenges,
+    registration_endpoint: registration,
+    client_id_metadata_document_supported: documents,
+  } = discovery
+  const registers = typeof registration === 'string'
+  return [
+    ...(names(challenges, 'S256')
+      ? []
+      : [
+          'The discovery document does not list S256 in code_challenge_methods_supported: MCP clients refuse the provider',
+        ]),
+    ...(registers || documents === true
+      ? []
+      : [
+          'The provider offers neither registration nor client metadata documents: every MCP client needs a client id that is registered there',
+        ]),
+    ...(registers && documents !== true
+      ? [
+          'The provider does not support client metadata documents (client_id_metadata_document_supported): clients must register there, if it allows that',
+        ]
+      : []),
+    ...(!registers && documents === true
+      ? [
+          'The provider does not offer registration (registration_endpoint): MCP clients without a metadata document need a client id that is registered there',
+        ]
+      : []),
+    ...(isOpenToPages
+      ? []
+      : [
+          'The provider does not let web pages read its discovery document (CORS): MCP clients in a browser cannot log in',
+        ]),
+  ]
+}
+
+const names = (list: Json | undefined, value: string): boolean =>
+  Array.isArray(list) && (list as readonly Json[]).includes(value)
+
+// Decides who answers client registration on an MCP route: Gatehouse, the provider, or nobody (decisions 12 and 12a).
+
+/** Who answers client registration. */
+export interface TranslatedRegistration {
+  readonly registration: Registration
+  /** Behaviour that users may not expect. */
+  readonly notes: readonly string[]
+  /** What does not work. */
+  readonly warnings: readonly string[]
+}
+
+/** discovery: the provider's document, if it was fetched. */
+function translateRegistration(
+  { clientId, provider }: McpSpec,
+  issuer: string,
+  reach: Reach,
+  discovery: JsonObject | undefined,
+): TranslatedRegistration {
+  if (clientId !== undefined)
+    return { registration: { type: 'answer', clientId }, notes: [], warnings: [] }
+  if (provider === 'IdpOne')
+    return refused('mcp.clientId is not set, and IdpOne does not register clients')
+  return provider === 'IdpTwo'
+    ? proxiedToIdpTwo(issuer, reach)
+    : proxiedAsDiscovered(reach, discovery)
+}
+
+const refused = (description: string): TranslatedRegistration => ({
+  registration: { type: 'refuse', description },
+  notes: [],
+  warnings: [`Client registration is refused: ${description}`],
+})
+
+function proxiedToIdpTwo(
+  issuer: string,
+  { issuer: url, connection }: Reach,
+): TranslatedRegistration {
+  const project = projectOf(issuer)
+  if (project === undefined)
+    return refused(`mcp.clientId is not set, and the issuer is not one of IdpTwo's`)
+  const path = `/v1/mgmt/mcp/client/${project.projectId}/${project.serverId}/register`
+  const target = targetOfIssuer(connection, url, path)
+  const note =
+    'mcp.clientId is not set: registration is passed on to IdpTwo, which refuses it without a management key'
+  return { registration: { type: 'proxy', target }, notes: [note], warnings: [] }
+}
+
+/** Uses the document's endpoint only if it has the issuer's origin: a document cannot redirect Gatehouse elsewhere. */
+function proxiedAsDiscovered(
+  { issuer, connection }: Reach,
+  discovery: JsonObject | undefined,
+): TranslatedRegistration {
+  if (discovery === undefined)
+    return {
+      registration: { type: 'refuse', description: "the provider's metadata is not available yet" },
+      notes: [],
+      warnings: [],
+    }
+  const endpoint = discovery['registration_endpoint']
+  const origin = `${issuer.scheme}://${issuer.authority}`
+  if (typeof endpoint !== 'string' || !endpoint.startsWith(`${origin}/`) || /[\s#]/.test(endpoint))
+    return refused(
+      'mcp.clientId is not set, and the provider names no registration endpoint of its own origin',
+    )
+  const target = targetOfIssuer(connection, issuer, endpoint.slice(origin.length))
+  return { registration: { type: 'proxy', target }, notes: [], warnings: [] }
+}

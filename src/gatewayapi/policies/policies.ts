@@ -6,6 +6,7 @@ import type { ProxyPolicySpec } from '../../resources/kinds/proxy-policy.js'
 import type { Resource } from '../../resources/kinds/resources.js'
 import { atOnce, type Work } from '../../turns.js'
 import { type Context, query, queryWork } from '../world/context.js'
+import { backendKinds, kindMeant } from '../world/known-kinds.js'
 import { keyOf } from '../world/world.js'
 import { type AuthorizationSpec, type CheckedRules, checkRules } from './authorization.js'
 import { type CheckedValues, checkValues } from './checked-values.js'
@@ -96,7 +97,9 @@ export const translatePolicy = (context: Context, policy: ProxyPolicy): Translat
       ...(guard === undefined ? {} : { guard }),
       ...(mcpGuard === undefined ? {} : { mcpGuard }),
       problems: [
-        ...policy.spec.targetRefs.flatMap((ref) => targetProblems(policy.spec, ref)),
+        ...policy.spec.targetRefs.flatMap((ref) =>
+          targetProblems(policy.spec, ref, own.options.apiGroup),
+        ),
         ...(jwt?.problems ?? []),
         ...(rules?.problems ?? []),
         ...(traffic?.rateLimit === undefined ? [] : rateLimitProblems(traffic.rateLimit, values)),
@@ -113,6 +116,21 @@ export const translatePolicy = (context: Context, policy: ProxyPolicy): Translat
       readsMcp: rules?.readsMcp === true,
     }
   })
+
+/** Returns the policies that want each document, by WantedDocument.id. */
+export function wantedBy(
+  context: Context,
+  policies: readonly ProxyPolicy[],
+): ReadonlyMap<string, readonly ProxyPolicy[]> {
+  const byId = new Map<string, ProxyPolicy[]>()
+  for (const policy of policies)
+    for (const { id } of translatePolicy(context, policy).jwt?.wanted ?? []) {
+      const wanting = byId.get(id)
+      if (wanting === undefined) byId.set(id, [policy])
+      else wanting.push(policy)
+    }
+  return byId
+}
 
 type TargetRef = ProxyPolicySpec['targetRefs'][number]
 
@@ -132,8 +150,16 @@ export const isListenerSetTarget = ({ group, kind }: TargetRef): boolean =>
 export const isServiceTarget = ({ group, kind }: TargetRef): boolean =>
   group === '' && kind === 'Service'
 
+/** Whether the target is a ProxyBackend. apiGroup: the group of this kind. */
+export const isProxyBackendTarget = ({ group, kind }: TargetRef, apiGroup: string): boolean =>
+  group === apiGroup && kind === 'ProxyBackend'
+
 /** Returns what is wrong with a targetRef (decision 25a). */
-function targetProblems({ traffic, backend }: ProxyPolicySpec, ref: TargetRef): readonly string[] {
+function targetProblems(
+  { traffic, backend }: ProxyPolicySpec,
+  ref: TargetRef,
+  apiGroup: string,
+): readonly string[] {
   const target = `${ref.kind} ${ref.name}`
   const isParent = isGatewayTarget(ref) || isListenerSetTarget(ref)
   if (ref.sectionName !== undefined && !isParent)
@@ -142,7 +168,7 @@ function targetProblems({ traffic, backend }: ProxyPolicySpec, ref: TargetRef): 
     return backend?.http === undefined
       ? []
       : [`backend.http may not be used with the target ${target}`]
-  if (isServiceTarget(ref))
+  if (isServiceTarget(ref) || isProxyBackendTarget(ref, apiGroup))
     return [
       ...(traffic === undefined ? [] : [`traffic may not be used with the target ${target}`]),
       ...(backend?.ai === undefined
@@ -153,6 +179,11 @@ function targetProblems({ traffic, backend }: ProxyPolicySpec, ref: TargetRef): 
         : [`backend.mcp may not be used with the target ${target}`]),
     ]
   return [
-    `target ${target} of group "${ref.group}" is not known; expected HTTPRoute, Gateway or ListenerSet of ${GATEWAY_API_GROUP} or Service of the core group`,
+    `target ${target} of group "${ref.group}" is not known; expected HTTPRoute, Gateway or ListenerSet of ${GATEWAY_API_GROUP}, Service of the core group or ProxyBackend of ${apiGroup}${kindMeant(ref, [...ROUTED_KINDS, ...backendKinds(apiGroup)])}`,
   ]
 }
+
+const ROUTED_KINDS = ['HTTPRoute', 'Gateway', 'ListenerSet'].map((kind) => ({
+  group: GATEWAY_API_GROUP,
+  kind,
+}))

@@ -66,7 +66,9 @@ export function translatePromptGuard(
   }
   const found = (['request', 'response'] as const).flatMap((phase) =>
     phases[phase].map(({ webhook, mode }, index) => ({
-      ...{ phase, index, isAudited: mode === 'Audit' },
+      phase,
+      index,
+      isAudited: mode === 'Audit',
       ...lineOf(phase, index),
       spec: webhook,
       place: `${field}.${phase}[${index}].webhook`,

@@ -16,7 +16,10 @@ export interface RateLimit {
 /** Translates traffic.rateLimit. */
 export const translateRateLimit = ({ local }: RateLimitSpec): RateLimit => ({
   local: local.map(({ requests, per, burst = requests, key }) => ({
-    ...{ requests, perMs: per, burst, isKeyed: key !== undefined },
+    requests,
+    perMs: per,
+    burst,
+    isKeyed: key !== undefined,
   })),
   keys: local.flatMap(({ key: expression }, index) =>
     expression === undefined ? [] : [{ index, expression }],

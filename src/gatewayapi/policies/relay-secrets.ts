@@ -1,5 +1,7 @@
-// Reads the Secrets and files that a relay refers to: its sealing keys and the secret of its client at the provider.
+// Reads the Secrets and files that a relay and bound sessions refer to: their sealing keys and the secret of the relay's
+// client at the provider.
 
+import type { RelaySpec } from '../../resources/kinds/relay.js'
 import { err, ok, type Result } from '../../result.js'
 import type { Context } from '../world/context.js'
 import { keyIn, OWN_RELAY_KEYS } from '../world/world.js'
@@ -29,8 +31,44 @@ export function readSecret(
     : ok(text)
 }
 
+/** Sealing keys of a policy. */
+export interface SealingKeys {
+  /** 32 bytes each, base64url: the first seals, all open. At least one. */
+  readonly keys: readonly string[]
+  /** Whether they are made at each start. */
+  readonly areOwn: boolean
+}
+
+/** Returns the keys that keyRef names, or those of the operator. The error is the end of a sentence about keyRef. */
+export function readSealingKeys(
+  context: Context,
+  namespace: string,
+  keyRef: RelaySpec['keyRef'],
+): Result<SealingKeys, string> {
+  if (keyRef === undefined) {
+    const relayKeys = context.reader.read('relayKeys', OWN_RELAY_KEYS)
+    return relayKeys === undefined || relayKeys.keys.length === 0
+      ? err('is missing, and there is no --relay-key-file either')
+      : ok(relayKeys)
+  }
+  const keys: string[] = []
+  for (const { name, key: member, file } of keyRef) {
+    if ((name === undefined) === (file === undefined))
+      return err('expected exactly one of name and file')
+    if (file !== undefined && member !== undefined)
+      return err('key is the member of a Secret; a file has none')
+    const key =
+      name === undefined
+        ? keyOfFile(context, file ?? '')
+        : readSealingKey(context, namespace, { name, key: member })
+    if (!key.ok) return key
+    keys.push(key.value)
+  }
+  return ok({ keys, areOwn: false })
+}
+
 /** Returns the key as base64url of 32 bytes. */
-export function readSealingKey(
+function readSealingKey(
   context: Context,
   namespace: string,
   ref: SecretRef,
@@ -46,7 +84,7 @@ export function readSealingKey(
 }
 
 /** Returns the key of a file that the operator offers; a policy cannot name any other (decision 10g). */
-export function keyOfFile({ reader }: Context, file: string): Result<string, string> {
+function keyOfFile({ reader }: Context, file: string): Result<string, string> {
   const { keys = [], files = [] } = reader.read('relayKeys', OWN_RELAY_KEYS) ?? {}
   const key = keys[files.indexOf(file)]
   if (key === undefined) return err(`no --relay-key-file has the name ${JSON.stringify(file)}`)

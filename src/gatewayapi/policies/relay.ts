@@ -1,17 +1,26 @@
 // Translates mcp.relay into what ext_proc needs to be the authorization server of MCP clients
 // (authorizationServer Relay), or the reasons why it cannot.
 
-import type { JsonObject } from '../../ir/json.js'
-import type { Relay } from '../../ir/relay.js'
+import type { Json, JsonObject } from '../../ir/json.js'
+import type { Relay, RelayProvider } from '../../ir/relay.js'
+import { nameFor, plainLine } from '../../ir/status.js'
 import { OWN_PARAMETERS, type RelaySpec } from '../../resources/kinds/relay.js'
 import { err, ok, type Result } from '../../result.js'
-import type { Reach } from '../backends/remote-targets.js'
+import { resolveBackend } from '../backends/backends.js'
+import {
+  connectionToBackend,
+  connectionToIssuer,
+  isPlainInPlace,
+  type IssuerUrl,
+  parseIssuer,
+  type Reach,
+  targetOfIssuer,
+} from '../backends/remote-targets.js'
 import type { Context } from '../world/context.js'
 import { relayTokensKey } from '../world/grouping.js'
-import { keyOf, OWN_RELAY_KEYS } from '../world/world.js'
+import { keyOf } from '../world/world.js'
 import type { McpSpec, ProviderSpec } from './key-sets.js'
-import { relayProvider, tokenReach } from './relay-provider.js'
-import { keyOfFile, readSealingKey, readSecret } from './relay-secrets.js'
+import { readSealingKeys, readSecret } from './relay-secrets.js'
 
 /** What a relay is translated with. */
 export interface RelayInput {
@@ -50,12 +59,14 @@ export function translateRelay(
   const relay = spec.relay ?? DEFAULTS
   const resource = spec.resourceMetadata?.resource
   const { clientId } = spec
-  const keys = sealingKeys(context, namespace, relay)
+  const keys = readSealingKeys(context, namespace, relay.keyRef)
   const secret =
     relay.clientSecretRef === undefined
       ? ok(undefined)
       : readSecret(context, namespace, relay.clientSecretRef)
   const tokens = tokenReach(context, namespace, relay, reach)
+  const isPlain =
+    tokens.ok && isPlainInPlace(tokens.value.reach.issuer, tokens.value.reach.connection)
   const problems = [
     ...resourceProblems(resource),
     ...(clientId === undefined ? ['authorizationServer Relay requires mcp.clientId'] : []),
@@ -63,6 +74,7 @@ export function translateRelay(
     ...(secret.ok ? [] : [`mcp.relay.clientSecretRef: ${secret.error}`]),
     ...parameterProblems(relay),
     ...(tokens.ok ? [] : [`mcp.relay.tokenEndpoint.${tokens.error}`]),
+    ...(isPlain && relay.clientSecretRef !== undefined ? [PLAIN_SECRET] : []),
   ]
   if (problems.length > 0 || !keys.ok || !secret.ok || !tokens.ok) return err(problems)
   const endpoints = relayProvider(provider.issuer, tokens.value, discovery)
@@ -84,10 +96,21 @@ export function translateRelay(
       providerIssuer: provider.issuer,
       ...(endpoints?.ok === true ? { provider: endpoints.value } : {}),
     },
-    notes: [...keys.value.notes, ...sharedTokenNotes(context, input)],
+    notes: [
+      ...(isPlain && tokens.value.isNamed ? [PLAIN_TOKENS] : []),
+      ...(keys.value.areOwn ? [OWN_KEY] : []),
+      ...sharedTokenNotes(context, input),
+    ],
     warnings: endpoints?.ok === false ? [endpoints.error] : [],
   })
 }
+
+const PLAIN_SECRET =
+  'mcp.relay.clientSecretRef: the secret would be sent without TLS to a token endpoint that is https: a BackendTLSPolicy for its backend is missing'
+
+const PLAIN_TOKENS = plainLine(
+  'the relay asks mcp.relay.tokenEndpoint for tokens without TLS, as no BackendTLSPolicy targets its backend: whoever is on the way can read them',
+)
 
 /** Returns the MCP URL as resource metadata names it; for the root, without the slash. */
 const issuerOf = (resource: string): string => resource.replace(/^(https?:\/\/[^/]+)\/$/, '$1')
@@ -123,52 +146,120 @@ function parameterProblems({ authorizationParameters }: RelaySpec): readonly str
   return own.map((name) => `mcp.relay.authorizationParameters: ${name} is set by the gateway`)
 }
 
-interface Keys {
-  readonly keys: readonly string[]
-  readonly notes: readonly string[]
-}
-
-function sealingKeys(
-  context: Context,
-  namespace: string,
-  { keyRef }: RelaySpec,
-): Result<Keys, string> {
-  if (keyRef === undefined) {
-    const relayKeys = context.reader.read('relayKeys', OWN_RELAY_KEYS)
-    if (relayKeys === undefined || relayKeys.keys.length === 0)
-      return err('is missing, and there is no --relay-key-file either')
-    return ok({ keys: relayKeys.keys, notes: relayKeys.areOwn ? [OWN_KEY] : [] })
-  }
-  const keys: string[] = []
-  for (const { name, key: member, file } of keyRef) {
-    if ((name === undefined) === (file === undefined))
-      return err('expected exactly one of name and file')
-    if (file !== undefined && member !== undefined)
-      return err('key is the member of a Secret; a file has none')
-    const key =
-      name === undefined
-        ? keyOfFile(context, file ?? '')
-        : readSealingKey(context, namespace, { name, key: member })
-    if (!key.ok) return key
-    keys.push(key.value)
-  }
-  return ok({ keys, notes: [] })
-}
-
 /** Lists other relays of the same issuer and audience: a token from one is valid at all. */
 function sharedTokenNotes(
   { reader }: Context,
-  { policy, provider }: RelayInput,
+  { policy, namespace, provider }: RelayInput,
 ): readonly string[] {
   const others = (provider.audiences ?? [])
     .flatMap((audience) => reader.read('relaysOf', relayTokensKey(provider.issuer, audience)) ?? [])
     .map(keyOf)
     .filter((other) => other !== policy)
+    .map((other) => nameFor(namespace, 'ProxyPolicy', other))
   return [...new Set(others)].map(
     (other) =>
-      `Tokens are interchangeable with those of ProxyPolicy ${other}, which relays logins for the same issuer and audience`,
+      `Tokens are interchangeable with those of ${other}, which relays logins for the same issuer and audience`,
   )
 }
 
 const OWN_KEY =
   'mcp.relay.keyRef is not set: gatehouse run makes a key at each start, after which clients must register again; gatehouse serve refuses the policy'
+
+// Reads the endpoints of a relay's provider from its discovery document. The token endpoint must have the issuer's
+// origin, or the one that the policy names (decision 10j).
+
+/** The origin that the token endpoint must have, and the connection to it. */
+export interface TokenReach {
+  /** Scheme of the issuer; endpoints use plain HTTP only if it does. */
+  readonly scheme: IssuerUrl['scheme']
+  /** The origin and the connection to it. */
+  readonly reach: Reach
+  /** Whether the policy names the origin; otherwise it is the issuer's. */
+  readonly isNamed: boolean
+}
+
+/** reach: the issuer and the connection to it. error: begins with the name of a field of tokenEndpoint. */
+function tokenReach(
+  context: Context,
+  namespace: string,
+  { tokenEndpoint }: RelaySpec,
+  reach: Reach,
+): Result<TokenReach, string> {
+  const { scheme } = reach.issuer
+  if (tokenEndpoint === undefined) return ok({ scheme, reach, isNamed: false })
+  const { origin, backendRef } = tokenEndpoint
+  const named = parseIssuer(origin)
+  if (named === undefined) return err(`origin: ${origin} is not an origin`)
+  if (scheme === 'https' && named.scheme !== 'https')
+    return err('origin: must be https, as the issuer is')
+  if (backendRef === undefined)
+    return ok({
+      scheme,
+      reach: { issuer: named, connection: connectionToIssuer(named) },
+      isNamed: true,
+    })
+  const from = { group: context.options.apiGroup, kind: 'ProxyPolicy', namespace }
+  const backend = resolveBackend(context, from, backendRef)
+  return backend.ok
+    ? ok({
+        scheme,
+        reach: { issuer: named, connection: connectionToBackend(backend.value) },
+        isNamed: true,
+      })
+    : err(`backendRef: ${backend.error.message}`)
+}
+
+/** Returns undefined if the document was never fetched, which discoveryNotes() reports. */
+function relayProvider(
+  issuer: string,
+  { scheme, reach: { issuer: url, connection }, isNamed }: TokenReach,
+  discovery: JsonObject | undefined,
+): Result<RelayProvider, string> | undefined {
+  if (discovery === undefined) return undefined
+  const { authorization_endpoint: authorization, token_endpoint: token } = discovery
+  const origin = `${url.scheme}://${url.authority}`
+  if (!isEndpoint(authorization, scheme))
+    return err('Logins are refused: the discovery document names no usable authorization_endpoint')
+  // The document alone must not direct the client's secret to another origin.
+  if (!isEndpoint(token, scheme) || !token.startsWith(`${origin}/`))
+    return err(
+      `Logins are refused: the discovery document names no token_endpoint of ${isNamed ? 'mcp.relay.tokenEndpoint.origin' : "the issuer's origin"} ${origin}${otherOrigin(token, scheme, isNamed)}`,
+    )
+  if (discovery['issuer'] !== issuer)
+    return err('Logins are refused: the discovery document is of another issuer')
+  const methods = discovery['token_endpoint_auth_methods_supported']
+  return ok({
+    authorizationEndpoint: authorization,
+    token: targetOfIssuer(connection, url, token.slice(origin.length)),
+    sendsIss: discovery['authorization_response_iss_parameter_supported'] === true,
+    secretIn:
+      lists(methods, 'client_secret_post') && !lists(methods, 'client_secret_basic')
+        ? 'body'
+        : 'header',
+  })
+}
+
+const MOST_SHOWN = 256
+
+/** Suggests the field that allows the endpoint of the document. */
+function otherOrigin(
+  token: Json | undefined,
+  scheme: IssuerUrl['scheme'],
+  isNamed: boolean,
+): string {
+  if (isNamed || !isEndpoint(token, scheme)) return ''
+  const { origin } = new URL(token)
+  return origin.length > MOST_SHOWN
+    ? ''
+    : `; if ${origin} is the provider's, name it in mcp.relay.tokenEndpoint.origin`
+}
+
+/** Whether the value is a URL of visible ASCII, as headers require, and https unless the issuer is http. */
+const isEndpoint = (value: Json | undefined, scheme: 'http' | 'https'): value is string =>
+  typeof value === 'string' &&
+  /^https?:\/\/[\x21\x24-\x5b\x5d-\x7e]+$/.test(value) &&
+  URL.canParse(value) &&
+  (scheme === 'http' || value.startsWith('https:'))
+
+const lists = (list: Json | undefined, value: string): boolean =>
+  Array.isArray(list) && (list as readonly Json[]).includes(value)

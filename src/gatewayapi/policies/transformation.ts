@@ -103,7 +103,8 @@ interface HeaderPlace {
 }
 
 const placeOf = (list: HeaderPlace['list'], name: string, key: string): HeaderPlace => ({
-  ...{ list, name },
+  list,
+  name,
   place: `${list}[${key}]`,
 })
 

@@ -1,5 +1,7 @@
 // Summarises the effect of the policies of Gateways on their routes, for the status of those policies.
 
+import { namespaceIn } from '../../ir/names.js'
+import { asSentence, nameFor } from '../../ir/status.js'
 import type { HttpRouteSpec } from '../../resources/kinds/http-route.js'
 import type { Work } from '../../turns.js'
 import { tokenPolicies } from '../policies/attachments.js'
@@ -15,7 +17,7 @@ export interface Heirs {
   readonly inForce: number
   /** Number of HTTPRoutes on which a field of the policy is replaced. */
   readonly replaced: number
-  /** Lists the replaced fields and the policies that replace them, for the first few routes. */
+  /** Lists the replaced fields and the policies that replace them, for the first few routes of the policy's namespace. */
   readonly lines: readonly string[]
   /** Reasons why routes refuse because of the policy, or do not audit it, for the first few routes. */
   readonly faults: readonly string[]
@@ -30,8 +32,12 @@ export type HeirsOfAll = ReadonlyMap<string, Heirs>
 
 /** The effect of a policy that no route inherits. */
 export const NO_HEIRS: Heirs = {
-  ...{ inForce: 0, replaced: 0, lines: [], faults: [] },
-  ...{ undocumented: [], servesResource: false },
+  inForce: 0,
+  replaced: 0,
+  lines: [],
+  faults: [],
+  undocumented: [],
+  servesResource: false,
 }
 
 /** Maximum number of lines of each kind; further routes are only counted. */
@@ -71,9 +77,11 @@ function heirsIn(
           inForce: one.inForce.length > 0 ? 1 : 0,
           replaced: one.replaced.length > 0 ? 1 : 0,
           lines:
-            one.replaced.length > 0 ? [`Replaced: ${replacedText(one)} on HTTPRoute ${route}`] : [],
-          faults: isFault ? [`HTTPRoute ${route}: ${sentence}`] : [],
-          ...documentsIn(route, spec, mcps.get(one.policy)),
+            one.replaced.length > 0 && isOwn(one, route)
+              ? [`Replaced: ${replacedText(one)} on HTTPRoute ${route}`]
+              : [],
+          faults: isFault ? [`${routeFor(one, route)}: ${sentence}`] : [],
+          ...documentsIn(one, route, spec, mcps.get(one.policy)),
         },
       ]
     }),
@@ -81,6 +89,7 @@ function heirsIn(
 }
 
 function documentsIn(
+  policy: Inherited,
   route: string,
   spec: HttpRouteSpec,
   mcp: Mcp | undefined,
@@ -88,18 +97,31 @@ function documentsIn(
   if (mcp === undefined) return NO_HEIRS_DOCUMENTS
   const { resourceMetadata, ofServer } = documentPaths(mcp, mcpPathsOf(mcp, spec))
   const [first] = [resourceMetadata, ...ofServer].filter((path) => !isMatched(spec, path))
+  const what = isOwn(policy, route) ? first : 'the paths of its documents'
   return first === undefined
     ? { undocumented: [], servesResource: mcp.resource !== undefined }
     : {
-        undocumented: [`HTTPRoute ${route} does not match ${first}: MCP clients cannot log in`],
+        undocumented: [
+          `${routeFor(policy, route)} does not match ${what}: MCP clients cannot log in`,
+        ],
         servesResource: false,
       }
 }
 
 const NO_HEIRS_DOCUMENTS = { undocumented: [], servesResource: false }
 
-const replacedText = ({ replaced }: Inherited): string =>
-  replaced.map(({ field, by }) => `${field} by ProxyPolicy ${by}`).join(', ')
+const replacedText = ({ policy, replaced }: Inherited): string =>
+  replaced
+    .map(({ field, by }) => `${field} by ${nameFor(namespaceIn(policy), 'ProxyPolicy', by)}`)
+    .join(', ')
+
+/** Whether the route is of the policy's namespace. */
+const isOwn = ({ policy }: Inherited, route: string): boolean =>
+  namespaceIn(route) === namespaceIn(policy)
+
+/** Names the route for the policy's namespace. */
+const routeFor = ({ policy }: Inherited, route: string): string =>
+  asSentence(nameFor(namespaceIn(policy), 'HTTPRoute', route))
 
 /** Adds up the effects on parts of the routes. */
 export function sumHeirs(parts: readonly HeirsOfAll[]): HeirsOfAll {

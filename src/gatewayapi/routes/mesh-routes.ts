@@ -2,26 +2,31 @@
 // The mesh itself matches, filters and forwards; of the rules only the paths are read, which ext_authz checks again.
 
 import type { AuthzEntry } from '../../ir/authz-entry.js'
-import { type MeshDocuments, type MeshRoute, pathsByRule } from '../../ir/mesh-route.js'
-import { documentsRoute, routeKey } from '../../ir/names.js'
+import {
+  isListenerSet,
+  type MeshDocuments,
+  type MeshRoute,
+  type MeshSealing,
+  pathsByRule,
+} from '../../ir/mesh-route.js'
+import { documentsRoute, routeKey, SEAL_HEADERS, SEAL_SECRET } from '../../ir/names.js'
 import type { ProcEntry } from '../../ir/proc-entry.js'
 import type { Cors, PathMatch } from '../../ir/route.js'
-import type { GatewayName } from '../../ir/status.js'
+import { asSentence, type GatewayName, nameFor } from '../../ir/status.js'
 import { relayPath, WELL_KNOWN_ROOTS } from '../../oauth/paths.js'
-import { attachPolicies, auditsAuthz } from '../policies/attachments.js'
+import { formatPath } from '../../resources/kinds/field-path.js'
+import { attachPolicies, auditsAuthz, guardsMcp } from '../policies/attachments.js'
 import type { Mcp } from '../policies/mcp.js'
 import { policyIdentity, type TranslatedPolicy } from '../policies/policies.js'
 import type { Context } from '../world/context.js'
-import { targetKey } from '../world/world.js'
+import { keyIn, keyOf, targetKey } from '../world/world.js'
 import { translateFilters } from './filters.js'
 import { extendCorsForMcp } from './mcp-cors.js'
-import { documentsEntries } from './mesh-documents.js'
-import { listenerSetProblems, ofOwnEnvoys, timeoutProblems } from './mesh-problems.js'
-import { meshSealing, sealedRules } from './mesh-sealing.js'
 import { patternCovers } from './path-patterns.js'
+import { brokenPolicies } from './route-backends.js'
 import { translateMatch } from './route-matches.js'
 import type { TranslatedParent } from './route-parents.js'
-import { type HttpRoute, type RuleInput } from './rule-routes.js'
+import type { HttpRoute, RuleInput } from './rule-routes.js'
 import {
   authzEntryOf,
   guardEntry,
@@ -55,9 +60,13 @@ export function translateMeshRoute(
   const [first] = inputs
   if (first === undefined || (policiesOf(first).length === 0 && !first.lacksPolicy))
     return { authz: [], proc: [], uses }
+  const { namespace } = route.metadata
+  const attached = uses.map((target) => attachPolicies(context, target))
   const refusals = [
-    ...first.refusals.map((policy) => `ProxyPolicy ${policy} is not valid`),
-    ...brokenBackends(context, uses),
+    ...first.refusals.map(
+      (policy) => `${asSentence(nameFor(namespace, 'ProxyPolicy', policy))} is not valid`,
+    ),
+    ...brokenPolicies(namespace, attached),
     ...(first.lacksPolicy ? ['no policy decides who may use it, and one is required'] : []),
     ...(isOfOneKind ? [] : [SEVERAL_KINDS]),
     ...ofOwnEnvoys(first),
@@ -95,7 +104,9 @@ export function translateMeshRoute(
   // The key of documents lets everybody in: it must not have the paths of the rules.
   return {
     authz: [...withPathsOfAll(authz), ...documentsEntries(context, route, served)],
-    ...{ proc, uses, mesh },
+    proc,
+    uses,
+    mesh,
   }
 }
 
@@ -249,7 +260,7 @@ function corsProblems(route: HttpRoute, mcp: Mcp | undefined): readonly string[]
   )
 }
 
-/** Returns the shortest backend.http.requestTimeout of the Services. */
+/** Returns the shortest backend.http.requestTimeout of the backends. */
 function timeoutOf(context: Context, uses: readonly string[]): number | undefined {
   const all = uses.flatMap((target) => attachPolicies(context, target).requestTimeoutMs ?? [])
   return all.length === 0 ? undefined : Math.min(...all)
@@ -264,13 +275,6 @@ const backendsOf = ({ spec, metadata }: HttpRoute): readonly string[] => [
     ),
   ),
 ]
-
-const brokenBackends = (context: Context, uses: readonly string[]): readonly string[] =>
-  uses.flatMap((target) =>
-    attachPolicies(context, target)
-      .policies.filter(({ problems, isProtective }) => isProtective && problems.length > 0)
-      .map(({ key }) => `ProxyPolicy ${key} on a backend is not valid`),
-  )
 
 /** Whether the path is a pattern that takes requests from the documents' route. */
 const coversSome = (match: PathMatch, of: MeshDocuments): boolean =>
@@ -293,4 +297,117 @@ function pathProblems(
         : []
     }),
   )
+}
+
+// Builds the ext_authz entries for the OAuth documents of a route of a mesh.
+
+/** Returns the entries of the documents' route where Istio's gateways ask ext_authz about every request. */
+function documentsEntries(
+  { options }: Context,
+  route: HttpRoute,
+  documents: MeshDocuments | undefined,
+): readonly AuthzEntry[] {
+  if (documents === undefined || options.mesh !== 'istio' || options.requirePolicy !== true)
+    return []
+  return pathsByRule(documents).map((paths, rule) => ({
+    key: routeKey(route.metadata.namespace, documents.route, rule),
+    route: keyOf(route),
+    paths: paths.map((value) => ({
+      type: paths === documents.pages ? ('Exact' as const) : ('PathPrefix' as const),
+      value,
+    })),
+    servesDocuments: true,
+  }))
+}
+
+// Finds reasons why an HTTPRoute of a mesh cannot be exported: each is reported, and nothing is dropped silently.
+
+/** Reports ListenerSets, also of the experimental kind, to whose listeners no mesh is known to apply what is exported. */
+const listenerSetProblems = ({ spec, metadata }: HttpRoute): readonly string[] =>
+  spec.parentRefs
+    .filter(isListenerSet)
+    .map(
+      ({ kind, namespace = metadata.namespace, name }) =>
+        `${kind} ${namespace}/${name} is its parent: policies cannot be carried to the listeners of a mesh's ListenerSets; expected a Gateway as its only parent`,
+    )
+
+/** Reports policy fields that cannot be exported to a mesh: they must not be dropped silently. */
+const ofOwnEnvoys = ({ attachment, audited }: RuleInput): readonly string[] => [
+  ...(attachment.jwt?.jwt?.mcp?.session === undefined ? [] : [BOUND_SESSIONS]),
+  ...[
+    attachment.rateLimit && 'traffic.rateLimit',
+    attachment.transformation && 'traffic.transformation',
+    audited &&
+      `${guardsMcp(attachment) ? 'backend.mcp.guard' : 'backend.ai.promptGuard'} in mode Audit`,
+    attachment.mcpGuard && 'backend.mcp.guard',
+  ].flatMap((field) =>
+    field === undefined
+      ? []
+      : [
+          `${field} is for Envoys that Gatehouse configures: expected the mesh's own policy for that`,
+        ],
+  ),
+]
+
+const BOUND_SESSIONS =
+  'mcp.bindSession is for Envoys that Gatehouse configures: leave it out, and have the MCP server bind its sessions'
+
+/** Reports rules whose own timeout is longer: it makes the mesh ignore the policy's. */
+const timeoutProblems = ({ spec }: HttpRoute, policyMs: number | undefined): readonly string[] =>
+  spec.rules.flatMap(({ timeouts: { request } }, index) =>
+    policyMs === undefined || request === undefined || (request > 0 && request <= policyMs)
+      ? []
+      : [
+          `rules[${index}].timeouts.request is longer than backend.http.requestTimeout of its Service, which it would replace: shorten it`,
+        ],
+  )
+
+// Collects the parts of a sealed HTTPRoute of a mesh. Each rule becomes two: one that leads nowhere, and one that also
+// matches Gatehouse's marks and leads to the backends.
+
+/** Maximum number of rules in an HTTPRoute (Gateway API). */
+const MOST_RULES = 16
+/** Maximum number of headers in a user's match; Gatehouse needs the rest. */
+const MOST_HEADERS = 14
+
+/** Duplicates a rule's input with the two rule indexes of the sealed route. */
+const sealedRules = (input: RuleInput): readonly RuleInput[] =>
+  [2 * input.index, 2 * input.index + 1].map((index) => ({ ...input, index }))
+
+/** Reads the secret from the namespace's Secret gatehouse-seal. */
+function meshSealing(context: Context, route: HttpRoute): MeshSealing {
+  const { namespace, labels } = route.metadata
+  const { name, key } = SEAL_SECRET
+  const secret = context.reader.read('secrets', keyIn(namespace, name))?.spec.data[key]
+  return {
+    ...(secret === undefined || !isSecret(secret) ? {} : { secret }),
+    labels,
+    problems: [
+      ...route.unsupported.map((field) => `${formatPath(field)} is not read, and would be lost`),
+      ...(secret === undefined || isSecret(secret)
+        ? []
+        : [`Secret ${keyIn(namespace, name)}: ${key} is not 32 to 256 letters, digits, - and _`]),
+      ...(route.spec.rules.length * 2 > MOST_RULES
+        ? [`a sealed route has two rules for each, and no more than ${MOST_RULES}`]
+        : []),
+      ...route.spec.rules.flatMap(matchProblems),
+    ],
+  }
+}
+
+const isSecret = (text: string): boolean => /^[\w-]{32,256}$/.test(text)
+
+function matchProblems(
+  { matches }: HttpRoute['spec']['rules'][number],
+  index: number,
+): readonly string[] {
+  const seals: readonly string[] = Object.values(SEAL_HEADERS)
+  const isSealed = matches.some(({ headers }) =>
+    headers.some(({ name }) => seals.includes(name.toLowerCase())),
+  )
+  const isFull = matches.some(({ headers }) => headers.length > MOST_HEADERS)
+  return [
+    ...(isSealed ? [`rules[${index}] is already sealed: expected the original route`] : []),
+    ...(isFull ? [`rules[${index}] has a match with more than ${MOST_HEADERS} headers`] : []),
+  ]
 }

@@ -30,7 +30,8 @@ export function translateMirrors(
 ): Mirrors {
   const from = { group: GATEWAY_API_GROUP, kind: 'HTTPRoute', namespace }
   const all = specs.map((spec) => ({
-    ...{ spec, found: resolvePresented(context, from, spec.backendRef, presenter) },
+    spec,
+    found: resolvePresented(context, from, spec.backendRef, presenter),
   }))
   const usable = all.flatMap(({ spec, found }) =>
     found.ok ? [{ spec, backend: found.value }] : [],
@@ -38,7 +39,8 @@ export function translateMirrors(
   return {
     mirrors: usable
       .map(({ spec, backend: { destination, host } }) => ({
-        ...{ destination: destination.name, perMillion: perMillion(spec) },
+        destination: destination.name,
+        perMillion: perMillion(spec),
         ...(host === undefined ? {} : { host }),
       }))
       .filter((mirror) => mirror.perMillion > 0),

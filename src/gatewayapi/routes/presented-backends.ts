@@ -37,7 +37,8 @@ const presented = (context: Context, backend: Backend, presenter: string): Backe
       ? {
           ...backend,
           destination: {
-            ...{ ...destination, name },
+            ...destination,
+            name,
             tls: { ...destination.tls, certificate: certificate.value.name },
           },
         }
@@ -46,7 +47,8 @@ const presented = (context: Context, backend: Backend, presenter: string): Backe
           destination: { ...destination, name, endpoints: { type: 'addresses', addresses: [] } },
           problem: {
             reason: 'InvalidBackendTls',
-            message: `Backends with TLS are not contacted: the client certificate of Gateway ${presenter} cannot be used`,
+            message:
+              'Backends with TLS are not contacted: the client certificate of the Gateway cannot be used',
           },
         }
   })

@@ -1,4 +1,4 @@
-// Finds the hosts whose browsers hold cookies of a relay: those of every policy that asks for one, also if it is refused.
+// Finds the hosts for which browsers hold cookies of a relay: those of every policy that asks for one, also if it is refused.
 
 import type { Attachment } from '../policies/attachments.js'
 import type { ProxyPolicy } from '../policies/policies.js'
@@ -13,6 +13,8 @@ export interface RelayHost {
 
 /** Where a route with a relay is placed. */
 export interface PlacedRelay extends RelayHost {
+  /** Namespace of its policy, and of its route. */
+  readonly namespace: string
   readonly placements: readonly Placement[]
 }
 
@@ -33,7 +35,11 @@ export function relaysOf(scopes: readonly RouteScope[]): readonly PlacedRelay[] 
     for (const policy of policiesOf(attachment))
       if (relayHost(policy) !== undefined)
         placed.set(policy, [...(placed.get(policy) ?? []), ...placements])
-  return [...placed].map(([policy, placements]) => ({ ...relayHost(policy), placements }))
+  return [...placed].map(([policy, placements]) => ({
+    ...relayHost(policy),
+    namespace: policy.metadata.namespace,
+    placements,
+  }))
 }
 
 const policiesOf = ({ policies, audit }: Attachment): readonly ProxyPolicy[] =>

@@ -3,6 +3,7 @@
 
 import type { Destination } from '../../ir/destination.js'
 import type { WeightedDestination } from '../../ir/route.js'
+import { asSentence, nameFor } from '../../ir/status.js'
 import { GATEWAY_API_GROUP } from '../../resources/kinds/fields.js'
 import type { HttpRouteRule } from '../../resources/kinds/http-route.js'
 import type { Backend, BackendProblem } from '../backends/backends.js'
@@ -17,7 +18,7 @@ export interface RouteBackends {
   readonly destinations: readonly Destination[]
   /** targetKey() of each backend. */
   readonly uses: readonly string[]
-  /** The shortest backend.http.requestTimeout of the Services, in milliseconds (decision 21). */
+  /** The shortest backend.http.requestTimeout of the backends, in milliseconds (decision 21). */
   readonly requestTimeoutMs?: number
   readonly refProblems: readonly BackendProblem[]
   /** Messages about backends that are in use nevertheless. */
@@ -59,17 +60,23 @@ export function translateBackends(
       ...shares.flatMap(({ ref, filters }) =>
         filters.problems.map((problem) => `backendRef ${ref.name}: ${problem}`),
       ),
-      ...brokenPolicies(attachments),
+      ...brokenPolicies(namespace, attachments),
     ],
   }
 }
 
-/** Reports invalid policies on backends, which make the rule refuse. */
-export const brokenPolicies = (attachments: readonly Attachment[]): readonly string[] =>
+/** Reports invalid policies on backends, which make the rule refuse. namespace: of the route. */
+export const brokenPolicies = (
+  namespace: string,
+  attachments: readonly Attachment[],
+): readonly string[] =>
   attachments.flatMap(({ policies }) =>
     policies
       .filter(({ problems, isProtective }) => isProtective && problems.length > 0)
-      .map(({ key }) => `ProxyPolicy ${key} on a backend is not valid`),
+      .map(
+        ({ key }) =>
+          `${asSentence(nameFor(namespace, 'ProxyPolicy', key))} on a backend is not valid`,
+      ),
   )
 
 /** Returns the problem of a backend without endpoints; its share of the traffic gets 503. */

@@ -12,6 +12,7 @@ import { crowdedOf } from '../backends/endpoint-room.js'
 import { type Context, queryWork } from '../world/context.js'
 import { uniqueGateways } from '../world/world.js'
 import { heirsOf, type HeirsOfAll } from './heirs.js'
+import type { PlacedMcp } from './mcp-places.js'
 import type { PlacedRelay } from './relay-hosts.js'
 import { checkPatterns } from './route-matches.js'
 import type { OrderedRoute } from './route-order.js'
@@ -41,6 +42,7 @@ export interface RouteChunk {
   readonly crowded: readonly string[]
   /** The relays that the routes' policies ask for. */
   readonly relays: readonly PlacedRelay[]
+  readonly mcps: readonly PlacedMcp[]
   /** Absent: Gatehouse configures the Envoys. */
   readonly unchecked?: UncheckedRoutes
 }
@@ -90,6 +92,7 @@ const pooled = (
   attached: attachedOf(routes),
   users: usersOf(routes),
   relays: routes.flatMap(({ relays }) => relays),
+  mcps: routes.flatMap(({ mcps }) => mcps),
   large: largeIn(routes),
 })
 

@@ -92,9 +92,7 @@ function atListenerSet(
   const { namespace, name } = gateway.gateway.metadata
   const place = { gateway: { namespace, name }, set, ...sectionOf(ref) }
   if (!setPermission(context, gateway.gateway, resource).isAllowed)
-    return [
-      { ...place, ...none('NoMatchingParent', `${text} is not allowed by Gateway ${gateway.key}`) },
-    ]
+    return [{ ...place, ...none('NoMatchingParent', `${text} is not allowed by its Gateway`) }]
   const listeners = listenersOfSet(context, resource, gateway)
   return [{ ...place, ...attach(context, { gateway, listeners, text }, route, ref) }]
 }
@@ -169,7 +167,8 @@ function attach(
     )
   return {
     listeners: shared.map(({ listener, domains }) => ({
-      ...{ id: listener.id, name: listener.spec.name },
+      id: listener.id,
+      name: listener.spec.name,
       owner: ownerKey({ kind: listener.owner.kind, ...listener.owner.metadata }),
       placements: placementsOf(listener, domains),
     })),

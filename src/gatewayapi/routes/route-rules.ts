@@ -70,7 +70,10 @@ export function* translateRule(context: Context, input: RuleInput): Work<Transla
       ? ['filter RequestRedirect and backendRefs exclude each other']
       : []),
     ...backends.problems,
-    ...brokenPolicies(copies.uses.map((target) => attachPolicies(context, target))),
+    ...brokenPolicies(
+      namespace,
+      copies.uses.map((target) => attachPolicies(context, target)),
+    ),
     ...leakProblems(rule, filters.mirrors ?? []),
     ...ruleProblems(route.unsupported, index),
     ...(input.tooLarge === undefined ? [] : [input.tooLarge]),
@@ -80,7 +83,9 @@ export function* translateRule(context: Context, input: RuleInput): Work<Transla
   const refusal = refusalOf(input, problems)
   const action = refusal ?? actionOf(input, filters, backends, copies.mirrors)
   const shared = {
-    ...{ refusal, action, filters },
+    refusal,
+    action,
+    filters,
     // What refuses repeats nothing else of the rule.
     ...(input.tooLarge === undefined ? { cors: cors?.cors } : {}),
   }

@@ -40,13 +40,19 @@ export function scopesOf(
   const places = parents.flatMap(({ gateway, set, listeners }) =>
     listeners.map(({ id, name: listener, placements }) => ({
       ...scopeAt(context, target, { gateway, listener, ...(set === undefined ? {} : { set }) }),
-      ...{ gateway, placements, place: listenerPlace(gateway, id) },
+      gateway,
+      placements,
+      place: listenerPlace(gateway, id),
     })),
   )
   if (places.length === 0)
     return [
       {
-        ...{ gateways: [], listeners: [], placements: [], inherited: [], lacksPolicy: false },
+        gateways: [],
+        listeners: [],
+        placements: [],
+        inherited: [],
+        lacksPolicy: false,
         attachment: attachPolicies(context, target),
       },
     ]
@@ -62,7 +68,9 @@ export function scopesOf(
       gateways: uniqueGateways(own.map(({ gateway }) => gateway)),
       listeners: own.map(({ place }) => place),
       placements: uniquePlacements(own.flatMap(({ placements }) => placements)),
-      ...{ attachment, inherited, lacksPolicy },
+      attachment,
+      inherited,
+      lacksPolicy,
       ...(presenter === undefined ? {} : { presenter }),
     }))
   })
@@ -87,7 +95,8 @@ function scopeAt(context: Context, target: string, place: RoutePlace): ScopeAt {
   const translated = found === 'foreign' ? undefined : found
   return {
     own: scope === undefined ? key : keyIn(key, scope),
-    ...{ attachment, inherited },
+    attachment,
+    inherited,
     lacksPolicy:
       !attachment.decides &&
       translated !== undefined &&

@@ -1,7 +1,13 @@
 // Builds the status of an HTTPRoute: Accepted, ResolvedRefs and PartiallyInvalid for each parent (Gateway API,
 // RouteStatus).
 
-import { type Condition, type ResourceStatus, WITHOUT_POLICY } from '../../ir/status.js'
+import {
+  asSentence,
+  type Condition,
+  nameFor,
+  type ResourceStatus,
+  WITHOUT_POLICY,
+} from '../../ir/status.js'
 import {
   about,
   isFalse,
@@ -71,8 +77,8 @@ function acceptance(
   const ignored = route.unsupported.filter(isIgnored)
   const text = [
     `Route accepted${unsupportedNote(ignored)}`,
-    ...scopes.flatMap(inheritedLines),
-    ...scopes.flatMap(auditLines),
+    ...scopes.flatMap((scope) => inheritedLines(route, scope)),
+    ...scopes.flatMap((scope) => auditLines(route, scope)),
   ]
   const accepted = scopes.some(({ lacksPolicy }) => lacksPolicy)
     ? isTrue('Accepted', WITHOUT_POLICY, uniqueLines([...text, LACKS_POLICY]))
@@ -85,31 +91,36 @@ function acceptance(
 }
 
 /** Reports the Gateway's policies in force, which the owner of the route may not be able to see. */
-const inheritedLines = ({ inherited, attachment }: RouteScope): readonly string[] =>
+const inheritedLines = (
+  { metadata: { namespace } }: HttpRoute,
+  { inherited, attachment }: RouteScope,
+): readonly string[] =>
   inherited
     .filter(({ inForce }) => inForce.length > 0)
     .flatMap(({ policy, isValid, isAudited, inForce, from }) => {
+      const name = nameFor(namespace, 'ProxyPolicy', policy)
       const conflict = attachment.conflicts.get(policy)
       if (isAudited)
-        return isValid
-          ? [`Audited: ${inForce.join(', ')} of ProxyPolicy ${policy}, by its ${from}`]
-          : []
+        return isValid ? [`Audited: ${inForce.join(', ')} of ${name}, by its ${from}`] : []
       const refusal = isValid
         ? attachment.broken.includes(policy) && conflict
         : 'it is not valid: the route refuses all traffic'
-      const line = `In force: ${inForce.join(', ')} of ProxyPolicy ${policy}, by its ${from}`
       return typeof refusal === 'string'
-        ? [`ProxyPolicy ${policy} of its ${from}: ${refusal}`]
-        : [line]
+        ? [`${asSentence(name)} of its ${from}: ${refusal}`]
+        : [`In force: ${inForce.join(', ')} of ${name}, by its ${from}`]
     })
 
 /** Reports that policies of mode Audit leave the route open. */
-function auditLines({ attachment, lacksPolicy }: RouteScope): readonly string[] {
-  const keys = attachment.audit?.policies.map(({ key }) => key) ?? []
-  if (keys.length === 0 || attachment.decides || attachment.broken.length > 0 || lacksPolicy)
+function auditLines(
+  { metadata: { namespace } }: HttpRoute,
+  { attachment, lacksPolicy }: RouteScope,
+): readonly string[] {
+  const names =
+    attachment.audit?.policies.map(({ key }) => nameFor(namespace, 'ProxyPolicy', key)) ?? []
+  if (names.length === 0 || attachment.decides || attachment.broken.length > 0 || lacksPolicy)
     return []
   return [
-    `Open to everyone, as ProxyPolicy ${keys.join(', ')} of mode Audit refuses nothing and no other policy decides`,
+    `Open to everyone, as ${[...new Set(names)].join(', ')} of mode Audit refuses nothing and no other policy decides`,
   ]
 }
 

@@ -14,14 +14,23 @@ import { auditedWebhooks, guardWebhooks } from '../policies/guard-webhooks.js'
 import { statusOf } from '../world/conditions.js'
 import { type Context, query, queryWork } from '../world/context.js'
 import { gatewayKey, keyOf, uniqueGateways } from '../world/world.js'
+import { mcpPlacesOf, type PlacedMcp } from './mcp-places.js'
 import { decidingInputs, translateMeshRoute } from './mesh-routes.js'
 import { type PlacedRelay, relaysOf } from './relay-hosts.js'
 import type { OrderedRoute } from './route-order.js'
 import { type Placement, type TranslatedParent, translateParents } from './route-parents.js'
+import { boundOf } from './route-room.js'
+import { translateRule } from './route-rules.js'
 import { type RouteScope, scopesOf } from './route-scopes.js'
+import {
+  MOST_IN_ENVOY,
+  rulesBeyond,
+  sizesOfRules,
+  sizeWithin,
+  tooLargeProblem,
+} from './route-sizes.js'
 import { routeStatus, type ScopedRules } from './route-status.js'
 import type { HttpRoute, RuleInput } from './rule-routes.js'
-import { type ScopedInputs, translateRules } from './sized-rules.js'
 import { withPathsOfAll } from './table-entries.js'
 import { checkDocuments } from './well-known-routes.js'
 
@@ -50,6 +59,7 @@ export interface TranslatedRoute {
   readonly status: ResourceStatus
   /** The relays that its policies ask for. */
   readonly relays: readonly PlacedRelay[]
+  readonly mcps: readonly PlacedMcp[]
   /** Set for an HTTPRoute of a mesh with a policy, or that lacks a required one. */
   readonly mesh?: MeshRoute
 }
@@ -91,9 +101,13 @@ function* routeWork(
   const gateways = uniqueGateways(scopes.flatMap((scope) => scope.gateways))
   const scoped = scopes.map((scope) => ({ scope, inputs: inputsOf(context, route, scope) }))
   const common = {
-    ...{ key: keyOf(route), route, scopes, gateways },
+    key: keyOf(route),
+    route,
+    scopes,
+    gateways,
     listeners: attachedListeners(parents),
     relays: relaysOf(scopes),
+    mcps: mcpPlacesOf(keyOf(route), route, scopes),
   }
   const translated =
     context.options.mesh === undefined
@@ -115,7 +129,10 @@ const everyPolicy = ({ policies, audit }: Attachment): Attachment['policies'] =>
   ...(audit?.policies ?? []),
 ]
 
-type Parts = Omit<TranslatedRoute, 'key' | 'route' | 'scopes' | 'gateways' | 'listeners' | 'relays'>
+type Parts = Omit<
+  TranslatedRoute,
+  'key' | 'route' | 'scopes' | 'gateways' | 'listeners' | 'relays' | 'mcps'
+>
 
 function* ownRoute(
   context: Context,
@@ -148,7 +165,8 @@ function routeOfMesh(
   const gateways = uniqueGateways(scoped.flatMap(({ scope }) => scope.gateways))
   const inputs = decidingInputs(scoped.map((each) => each.inputs)) ?? []
   const translated = translateMeshRoute(context, route, inputs, {
-    ...{ parents, gateways },
+    parents,
+    gateways,
     isOfOneKind: scoped.length === 1,
   })
   const [first] = scoped
@@ -157,7 +175,9 @@ function routeOfMesh(
     ...translated,
     wanted: gateways.length > 0 ? wanted : [],
     placed: scoped.map(({ scope: { placements } }) => ({ placements, routes: [] })),
-    ...{ destinations: [], corsAdded: [], size: 0 },
+    destinations: [],
+    corsAdded: [],
+    size: 0,
     status: statusOf(route, []),
   }
 }
@@ -171,7 +191,11 @@ function inputsOf(
   const webhooks = guard === undefined ? undefined : guardWebhooks(context, guard, gateways)
   const audited = auditedWebhooks(context, attachment, gateways)
   return route.spec.rules.map((rule, index) => ({
-    ...{ route, index, rule, attachment, lacksPolicy },
+    route,
+    index,
+    rule,
+    attachment,
+    lacksPolicy,
     refusals: attachment.broken,
     mcpBodyBytes: context.options.mcpBodyBytes ?? DEFAULT_MCP_BODY_BYTES,
     rateLimitBuckets: context.options.rateLimitBuckets ?? DEFAULT_RATE_LIMIT_BUCKETS,
@@ -254,4 +278,49 @@ function attachedListeners(parents: readonly TranslatedParent[]): TranslatedRout
   for (const { owner, name } of parents.flatMap(({ listeners }) => listeners))
     attached.set(owner, new Set([...(attached.get(owner) ?? []), name]))
   return attached
+}
+
+// Translates the rules of an HTTPRoute in all of its scopes. Those that make too much of Envoy's configuration refuse.
+
+/** What the rules are translated with in a scope. */
+interface ScopedInputs {
+  readonly scope: RouteScope
+  readonly inputs: readonly RuleInput[]
+}
+
+interface SizedRules {
+  readonly scoped: readonly ScopedRules[]
+  /** Their size as long as the HTTPRoute has room. */
+  readonly size: number
+}
+
+/** Translates all rules; again those that are too large, which then refuse. */
+function* translateRules(
+  context: Context,
+  route: HttpRoute,
+  inputs: readonly ScopedInputs[],
+): Work<SizedRules> {
+  const scoped = yield* mapWork(inputs, function* ({ scope, inputs: of }) {
+    return { scope, rules: yield* mapWork(of, (input) => translateRule(context, input)) }
+  })
+  const sizes = yield* sizesOfRules(route.spec, scoped)
+  const size = sizeWithin(sizes, MOST_IN_ENVOY)
+  const { most, within } = boundOf(context, route, size)
+  const tooLarge = new Map(
+    rulesBeyond(sizes, most).map((at) => [at, tooLargeProblem(sizes[at] ?? 0, within)]),
+  )
+  if (tooLarge.size === 0) return { scoped, size }
+  const refusing = yield* mapWork(scoped.entries(), function* ([index, { scope, rules }]) {
+    const of = inputs[index]?.inputs ?? []
+    return {
+      scope,
+      rules: yield* mapWork(rules.entries(), function* ([at, rule]) {
+        const [problem, input] = [tooLarge.get(at), of[at]]
+        return problem === undefined || input === undefined
+          ? rule
+          : yield* translateRule(context, { ...input, tooLarge: problem })
+      }),
+    }
+  })
+  return { scoped: refusing, size }
 }

@@ -1,15 +1,29 @@
 // Decides what a rule of an HTTPRoute does (forward, redirect or refuse), and builds the routes of each match:
 // forwarded, answered by ext_proc (well-known paths of an MCP route), or refusing.
 
-import { guardAuditKey, listsKey, mcpGuardKey, routeKey, routeName } from '../../ir/names.js'
+import { compareText } from '../../incremental/sorted-list.js'
+import {
+  guardAuditKey,
+  listsKey,
+  mcpGuardKey,
+  routeKey,
+  routeName,
+  sessionsKey,
+} from '../../ir/names.js'
+import { wildcardOrigin } from '../../ir/origins.js'
 import type { GuardAuditEntry, GuardEntry } from '../../ir/proc-entry.js'
 import type {
   Cors,
+  ForwardAction,
+  HeaderModifier,
   Mirror,
+  ProcAttachment,
   RefuseAction,
   Route,
   RouteAction,
   RouteMatch,
+  Timeouts,
+  ValueMatch,
   WeightedDestination,
 } from '../../ir/route.js'
 import type { HttpRouteRule, HttpRouteSpec } from '../../resources/kinds/http-route.js'
@@ -17,13 +31,9 @@ import type { Resource } from '../../resources/kinds/resources.js'
 import { asksAuthz, type Attachment, enforcesAuthz } from '../policies/attachments.js'
 import { policyFieldsOf } from '../policies/policy-fields.js'
 import { keyOf } from '../world/world.js'
-import { answerHeaders } from './answer-headers.js'
 import type { Filters } from './filters.js'
-import { preflightOf } from './preflights.js'
-import { splitByOrigin, type SplitRoute } from './redirect-cors.js'
 import type { RouteBackends } from './route-backends.js'
 import { type OrderedRoute, preflightRank, rankOf } from './route-order.js'
-import { retryOf, timeoutsOf } from './route-timing.js'
 import { uncheckedBodyOf } from './unchecked-bodies.js'
 import {
   coveredDocuments,
@@ -208,8 +218,7 @@ function plainRoute(input: RuleInput, rule: RuleRoutes, match: RouteMatch): Unna
     match,
     action,
     ...authzOf(input, match),
-    ...procOf(input, action),
-    ...procAuditOf(input, action),
+    ...(action.type === 'forward' ? processedBy(input, keyOfRule(input)) : {}),
     ...(cors === undefined ? {} : { cors }),
     ...(attachment.rateLimit === undefined
       ? {}
@@ -250,21 +259,6 @@ function authzOf(input: RuleInput, match: RouteMatch): Partial<Route> {
   }
 }
 
-/** Returns how ext_proc takes part; a guard of MCP traffic also filters lists. */
-function procOf(input: RuleInput, action: RouteAction): Pick<Route, 'proc'> {
-  if (action.type !== 'forward') return {}
-  const { filtersLists, mcpGuard } = input.attachment
-  const key = keyOfRule(input)
-  if (input.webhooks !== undefined)
-    return { proc: { key: mcpGuard === undefined ? key : mcpGuardKey(key), mode: 'guard' } }
-  return filtersLists ? { proc: { key: listsKey(key), mode: 'lists' } } : {}
-}
-
-const procAuditOf = (input: RuleInput, action: RouteAction): Pick<Route, 'procAudit'> =>
-  input.audited === undefined || action.type !== 'forward'
-    ? {}
-    : { procAudit: guardAuditKey(keyOfRule(input)) }
-
 /** Returns the routes for a relay's pages, which precede the match and have no CORS. */
 function pagesOf(input: RuleInput, match: RouteMatch): readonly Unnamed[] {
   const mcp = input.attachment.jwt?.jwt?.mcp
@@ -291,3 +285,179 @@ const answeredRoute = (
   proc: { key: keyOfRule(input), mode: 'well-known' },
   ...(cors === undefined ? {} : { cors }),
 })
+
+// Adds a route for CORS preflights to rules that match by method. A preflight is an OPTIONS request, which such a rule
+// does not match (Fetch standard, CORS-preflight fetch).
+
+/**
+ * Returns undefined if the route itself matches its preflights, or has no CORS filter to answer them. Envoy's CORS
+ * filter answers every request that this route matches; if it ever did not, the route has no backend.
+ */
+function preflightOf({
+  match,
+  cors,
+}: Pick<Route, 'match' | 'cors'>): Omit<Route, 'name'> | undefined {
+  const { method } = match
+  if (cors === undefined || method === undefined || method === 'OPTIONS') return undefined
+  return { match: preflightMatch(match, method), action: { type: 'answered' }, cors }
+}
+
+const preflightMatch = (match: RouteMatch, method: string): RouteMatch => ({
+  ...match,
+  method: 'OPTIONS',
+  headers: [
+    ...match.headers,
+    { name: 'access-control-request-method', type: 'Exact', value: method } as const,
+    { name: 'origin', type: 'RegularExpression', value: '.+' } as const,
+  ].sort((a, b) => compareText(a.name, b.name)),
+})
+
+// Splits a redirecting route with CORS by the Origin of requests: Envoy's CORS filter does not act on redirects, so the
+// matches choose which requests get its headers.
+
+/** A route that a redirect with CORS is split into. */
+interface SplitRoute extends Omit<Route, 'name'> {
+  readonly suffix?: string
+  readonly rank?: number
+}
+
+/** Returns the routes in place of one that redirects, given without its CORS: preflights, each allowed origin, other requests. */
+function splitByOrigin(plain: Omit<Route, 'name' | 'cors'>, cors: Cors): readonly SplitRoute[] {
+  const { match } = plain
+  // Between the route's own rank and the next one: no other match may come in between.
+  const rank = rankOf(match)
+  const preflight = preflightOf({ match, cors })
+  return [
+    preflight === undefined
+      ? { ...allPreflights(match, cors), suffix: 'preflight', rank: rank + 0.75 }
+      : { ...preflight, suffix: 'preflight', rank: preflightRank(match) },
+    ...originMatches(cors).map((origin, index) => ({
+      ...plain,
+      cors,
+      match: withHeaders(match, [origin]),
+      suffix: `origin/${String(index)}`,
+      rank: rank + 0.5,
+    })),
+    plain,
+  ]
+}
+
+const allPreflights = (match: RouteMatch, cors: Cors): Omit<Route, 'name'> => ({
+  match: { ...withHeaders(match, [ANY_ORIGIN, ANY_METHOD]), method: 'OPTIONS' },
+  action: { type: 'answered' },
+  cors,
+})
+
+const ANY_ORIGIN: ValueMatch = { name: 'origin', type: 'RegularExpression', value: '.+' }
+const ANY_METHOD: ValueMatch = { ...ANY_ORIGIN, name: 'access-control-request-method' }
+
+const originMatches = ({ allowOrigins }: Cors): readonly ValueMatch[] =>
+  allowOrigins.includes('*')
+    ? [ANY_ORIGIN]
+    : allowOrigins.map((origin) => {
+        const pattern = wildcardOrigin(origin)
+        return pattern === undefined
+          ? { name: 'origin', type: 'Exact', value: origin }
+          : { name: 'origin', type: 'RegularExpression', value: pattern }
+      })
+
+const withHeaders = (match: RouteMatch, more: readonly ValueMatch[]): RouteMatch => ({
+  ...match,
+  headers: [...match.headers, ...more].sort((a, b) => compareText(a.name, b.name)),
+})
+
+// Translates the timeouts and retries of a rule (Gateway API, HTTPRouteTimeouts and HTTPRouteRetry).
+
+/** Returns the number of attempts after the first; the Gateway API leaves the default to implementations. */
+const attemptsOf = ({ retry }: HttpRouteRule): number =>
+  retry === undefined ? 0 : (retry.attempts ?? 1)
+
+/** Returns the retries of a rule, if it has any. */
+const retryOf = (rule: HttpRouteRule): Pick<ForwardAction, 'retry'> =>
+  rule.retry === undefined || attemptsOf(rule) === 0
+    ? {}
+    : {
+        retry: {
+          codes: [...new Set(rule.retry.codes)],
+          attempts: attemptsOf(rule),
+          ...(rule.retry.backoff === undefined ? {} : { backoffMs: rule.retry.backoff }),
+        },
+      }
+
+/**
+ * Returns the timeouts (decisions 13b and 21). MCP routes (endless streams) and guarded routes (which wait for
+ * webhooks) have none unless the route or a policy sets one.
+ */
+function timeoutsOf(
+  rule: HttpRouteRule,
+  policyMs: number | undefined,
+  isEndless: boolean,
+): Timeouts {
+  const { timeouts } = rule
+  // Without a limit on the whole request, Envoy's default of 15 s would cut a longer backend timeout short. With
+  // retries each try has its own limit.
+  const ofBackend =
+    attemptsOf(rule) > 0 && timeouts.backendRequest !== undefined ? 0 : timeouts.backendRequest
+  const whole = timeouts.request ?? ofBackend ?? (isEndless ? 0 : undefined)
+  const requestMs = shorter(whole, policyMs)
+  return {
+    ...(requestMs === undefined ? {} : { requestMs }),
+    ...(timeouts.backendRequest === undefined ? {} : { backendRequestMs: timeouts.backendRequest }),
+    ...(isEndless ? { idleMs: 0 } : {}),
+  }
+}
+
+/** Returns the shorter timeout; a `whole` of 0 means no limit. */
+const shorter = (whole: number | undefined, policyMs: number | undefined): number | undefined =>
+  policyMs === undefined || (whole !== undefined && whole > 0 && whole < policyMs)
+    ? whole
+    : policyMs
+
+// Says how ext_proc takes part in what a rule forwards: one entry processes it, and one may get copies.
+
+/** What a rule is processed for. */
+interface Processed {
+  readonly attachment: Attachment
+  /** Absent: nothing is guarded. */
+  readonly webhooks?: object
+  /** Absent: no webhook is audited. */
+  readonly audited?: object
+}
+
+/** key: of the rule in both tables. */
+function processedBy(rule: Processed, key: string): Pick<Route, 'proc' | 'procAudit'> {
+  const proc = procOf(rule, key)
+  return {
+    ...(proc === undefined ? {} : { proc }),
+    ...(rule.audited === undefined ? {} : { procAudit: guardAuditKey(key) }),
+  }
+}
+
+/** A guard of MCP traffic also filters lists, and both seal sessions. */
+function procOf({ attachment, webhooks }: Processed, key: string): ProcAttachment | undefined {
+  const { filtersLists, jwt, mcpGuard } = attachment
+  if (webhooks !== undefined)
+    return { key: mcpGuard === undefined ? key : mcpGuardKey(key), mode: 'guard' }
+  if (filtersLists) return { key: listsKey(key), mode: 'lists' }
+  return jwt?.jwt?.mcp?.session === undefined
+    ? undefined
+    : { key: sessionsKey(key), mode: 'sessions' }
+}
+
+// Combines the answer headers that filters of an HTTPRoute change with those that a policy removes. The policy wins.
+
+/** Returns undefined if no header changes. */
+function answerHeaders(
+  modifier: HeaderModifier | undefined,
+  removed: readonly string[],
+): HeaderModifier | undefined {
+  if (removed.length === 0) return modifier
+  const { set = [], add = [], remove = [] } = modifier ?? {}
+  // Envoy removes headers before it sets others.
+  const isKept = ({ name }: { readonly name: string }): boolean => !removed.includes(name)
+  return {
+    set: set.filter(isKept),
+    add: add.filter(isKept),
+    remove: [...new Set([...remove, ...removed])],
+  }
+}

@@ -2,7 +2,13 @@
 
 import { compareText } from '../../incremental/sorted-list.js'
 import type { AuthzEntry } from '../../ir/authz-entry.js'
-import { guardAuditKey, listsKey, mcpGuardKey, uncheckedBodyKey } from '../../ir/names.js'
+import {
+  guardAuditKey,
+  listsKey,
+  mcpGuardKey,
+  sessionsKey,
+  uncheckedBodyKey,
+} from '../../ir/names.js'
 import type { PolicySource } from '../../ir/policy-source.js'
 import type {
   GuardAuditEntry,
@@ -11,10 +17,12 @@ import type {
   McpGuardAuditEntry,
   McpGuardEntry,
   ProcEntry,
+  SessionsEntry,
   UncheckedBodyEntry,
   WellKnownEntry,
 } from '../../ir/proc-entry.js'
 import type { PathMatch } from '../../ir/route.js'
+import type { SessionBinding } from '../../ir/session-binding.js'
 import { type Attachment, auditsAuthz, enforcesAuthz, guardsMcp } from '../policies/attachments.js'
 import type { Mcp } from '../policies/mcp.js'
 import type { TranslatedPolicy } from '../policies/policies.js'
@@ -57,6 +65,7 @@ export function authzEntryOf(input: RuleInput, paths: readonly PathMatch[]): rea
       ...(mcp === undefined
         ? {}
         : {
+            ...sessionOf(input),
             ...(mcp.spec.allowedOrigins === undefined
               ? {}
               : { allowedOrigins: mcp.spec.allowedOrigins }),
@@ -69,6 +78,12 @@ export function authzEntryOf(input: RuleInput, paths: readonly PathMatch[]): rea
       ...auditOf(input),
     },
   ]
+}
+
+/** Returns what the sessions of the rule are bound to, if they are. */
+function sessionOf({ attachment }: RuleInput): { readonly session?: SessionBinding } {
+  const session = attachment.jwt?.jwt?.mcp?.session
+  return session === undefined ? {} : { session }
 }
 
 /** Returns what policies of mode Audit add. Without tokens of their own, their rules are about those in force. */
@@ -107,6 +122,7 @@ export function procEntry(input: RuleInput, routes: readonly OrderedRoute[]): re
     ...(modes.has('well-known') ? [wellKnownEntry(input, mcp)] : []),
     ...guards,
     ...(modes.has('lists') ? listsEntry(input) : []),
+    ...(modes.has('sessions') ? sessionsEntry(input) : []),
   ]
 }
 
@@ -115,7 +131,16 @@ export function guardEntry(input: RuleInput): readonly GuardEntry[] {
   const { guard, mcpGuard } = input.attachment
   if (input.webhooks === undefined || mcpGuard !== undefined) return []
   const of = { key: keyOfRule(input), route: keyOf(input.route) }
-  return [{ type: 'guard', ...of, ...(guard && { policy: sourceOf(guard) }), ...input.webhooks }]
+  const signedTexts = guard?.policy.spec.backend?.ai?.promptGuard?.signedTexts
+  return [
+    {
+      type: 'guard',
+      ...of,
+      ...(guard && { policy: sourceOf(guard) }),
+      ...input.webhooks,
+      ...(signedTexts === 'Refuse' && { signedTexts }),
+    },
+  ]
 }
 
 /** Returns no entry if no webhook is audited. */
@@ -146,7 +171,16 @@ function mcpGuardEntry(input: RuleInput): readonly McpGuardEntry[] {
   if (input.webhooks === undefined || mcpGuard === undefined) return []
   const of = { key: mcpGuardKey(keyOfRule(input)), route: keyOf(input.route) }
   const lists = filteredBy(input.attachment)
-  return [{ type: 'mcp-guard', ...of, policy: sourceOf(mcpGuard), ...input.webhooks, ...lists }]
+  return [
+    {
+      type: 'mcp-guard',
+      ...of,
+      policy: sourceOf(mcpGuard),
+      ...input.webhooks,
+      ...lists,
+      ...sessionOf(input),
+    },
+  ]
 }
 
 const bodyEntry = (input: RuleInput): readonly UncheckedBodyEntry[] => [
@@ -165,7 +199,15 @@ export function listsEntry(input: RuleInput): readonly ListsEntry[] {
   const { authorization } = input.attachment
   if (authorization === undefined) return []
   const of = { key: listsKey(keyOfRule(input)), route: keyOf(input.route) }
-  return [{ type: 'lists', ...of, ...policyOf(input), authorization }]
+  return [{ type: 'lists', ...of, ...policyOf(input), authorization, ...sessionOf(input) }]
+}
+
+/** Returns no entry if sessions are bound to nobody. */
+export function sessionsEntry(input: RuleInput): readonly SessionsEntry[] {
+  const { session } = sessionOf(input)
+  if (session === undefined) return []
+  const of = { key: sessionsKey(keyOfRule(input)), route: keyOf(input.route) }
+  return [{ type: 'sessions', ...of, ...policyOf(input), session }]
 }
 
 /** Returns the first policy that is not valid. */

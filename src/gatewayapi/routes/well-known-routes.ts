@@ -137,8 +137,12 @@ function askedPaths(mcp: Mcp, paths: McpPaths): readonly string[] {
   const resource = mcp.resource === undefined ? [] : [mcpPath || '/']
   return [
     ...new Set([
-      ...[...roots, resourceMetadata, ...ofServer, registrationPath(mcpPath)],
-      ...[...resource, ...PAGES.map((page) => relayPath(mcpPath, page))],
+      ...roots,
+      resourceMetadata,
+      ...ofServer,
+      registrationPath(mcpPath),
+      ...resource,
+      ...PAGES.map((page) => relayPath(mcpPath, page)),
     ]),
   ]
 }

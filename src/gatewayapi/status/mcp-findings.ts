@@ -9,6 +9,7 @@ import type { ProxyPolicy } from '../policies/policies.js'
 import type { TranslatedRoute } from '../routes/routes.js'
 import { documentPaths, isMatched, mcpPathsOf } from '../routes/well-known-routes.js'
 import type { Context } from '../world/context.js'
+import { gatewayKey, ownerKey } from '../world/world.js'
 
 /** What the status of a policy reports about its MCP routes. */
 export interface Findings {
@@ -101,7 +102,10 @@ function resourceFindings(
     notes: [
       ...(isHost
         ? []
-        : [`${what} is of another host, but ${served}: that needs a proxy that changes Host`]),
+        : [
+            `${what} is of another host, but ${served}: that needs a proxy that changes Host`,
+            ...(mcp.relay === undefined ? [] : [cookiesElsewhere(route)]),
+          ]),
       ...(isPath
         ? []
         : [
@@ -115,6 +119,10 @@ function resourceFindings(
     ],
   }
 }
+
+/** Says where the cookies of a relay are removed if the host of its resource is not one of its routes (decision 10k). */
+const cookiesElsewhere = ({ metadata: { namespace } }: TranslatedRoute['route']): string =>
+  `The relay's cookies are removed on hosts that HTTPRoutes of namespace ${namespace} serve; for HTTPRoutes of another namespace that needs a ReferenceGrant there, from ProxyPolicy of namespace ${namespace} to HTTPRoute`
 
 /** Reports scopes that a route requires and clients cannot ask for at the relay, although the challenge names them. */
 function scopeWarnings(policy: ProxyPolicy, { key, scopes }: TranslatedRoute): readonly string[] {
@@ -142,14 +150,16 @@ function isListenedOn(
 ): boolean {
   const [listenerProtocol, standard] = protocol === 'https:' ? ['HTTPS', 443] : ['HTTP', 80]
   const wanted = port === '' ? standard : Number(port)
-  return routes.some(({ listeners }) =>
-    [...listeners].some(([key, ids]) => {
-      const gateway = translateGateway(context, key)
+  return routes.some(({ gateways, listeners }) =>
+    gateways.some((name) => {
+      const gateway = translateGateway(context, gatewayKey(name))
       return (
         typeof gateway === 'object' &&
         gateway.listeners.some(
-          ({ id, spec }) =>
-            ids.has(id) && spec.port === wanted && spec.protocol === listenerProtocol,
+          ({ owner: { kind, metadata }, spec }) =>
+            listeners.get(ownerKey({ kind, ...metadata }))?.has(spec.name) === true &&
+            spec.port === wanted &&
+            spec.protocol === listenerProtocol,
         )
       )
     }),

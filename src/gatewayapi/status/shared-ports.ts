@@ -1,9 +1,9 @@
 // Handles Gateways that share a port. Two Envoys can serve them, but an Envoy that serves both binds the port only for
 // the older one. The operator states which is the case (--shared-envoys); connected Envoys do not matter.
 
-import type { Condition, ResourceStatus } from '../../ir/status.js'
+import { asSentence, type Condition, nameFor, type ResourceStatus } from '../../ir/status.js'
 import { gatewayStatus, type TranslatedGateway } from '../listeners/gateways.js'
-import { isOfSet, type TranslatedListener } from '../listeners/listeners.js'
+import { isOfSet, type ListenerOwner, type TranslatedListener } from '../listeners/listeners.js'
 import { isFalse, isTrue } from '../world/conditions.js'
 import type { Context } from '../world/context.js'
 
@@ -60,7 +60,10 @@ export function withSharedPorts(
     return gatewayStatus(context, own.gateway, boundListeners(context, own, owners))
   const ofGateway = [...shares].filter(([{ owner }]) => !isOfSet(owner))
   const remarks = new Map(
-    ofGateway.map(([{ spec }, { key }]) => [spec.name, remark(key, spec.port)]),
+    ofGateway.map(([{ spec }, winner]) => [
+      spec.name,
+      remark(nameOf(winner, own.gateway), spec.port),
+    ]),
   )
   const conditions = own.status.conditions.map((condition) => remarking(condition, remarks))
   return { ...own.status, conditions }
@@ -72,7 +75,7 @@ function conflicting(
   winner: TranslatedGateway,
 ): TranslatedListener {
   const why = createdOf(winner) < createdOf(own) ? 'is older' : 'comes first by namespace and name'
-  const message = `port ${listener.spec.port} is that of Gateway ${winner.key}, which ${why}`
+  const message = `port ${listener.spec.port} is that of ${nameOf(winner, listener.owner)}, which ${why}`
   return {
     ...listener,
     isProgrammed: false,
@@ -85,11 +88,15 @@ function conflicting(
   }
 }
 
+/** reader: whose status names the Gateway. */
+const nameOf = ({ key }: TranslatedGateway, reader: ListenerOwner): string =>
+  nameFor(reader.metadata.namespace, 'Gateway', key)
+
 const createdOf = ({ gateway }: TranslatedGateway): number =>
   gateway.metadata.creationTimestamp ?? 0
 
 const remark = (gateway: string, port: number): string =>
-  `Gateway ${gateway} has port ${port} too: an Envoy that serves every Gateway binds it for that one`
+  `${asSentence(gateway)} has port ${port} too: an Envoy that serves every Gateway binds it for that one`
 
 function remarking(condition: Condition, remarks: ReadonlyMap<string, string>): Condition {
   const said = condition.type === 'Accepted' ? remarks.get(condition.section ?? '') : undefined

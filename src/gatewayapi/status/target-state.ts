@@ -1,6 +1,7 @@
 // Finds the state of each target of a ProxyPolicy: the Gateways that it is attached to, or why it is not attached.
 
 import type { GatewayName } from '../../ir/status.js'
+import { similarWord } from '../../similar.js'
 import { translateGateway } from '../listeners/gateways.js'
 import { gatewayOf, listenersOfSet } from '../listeners/listener-set-status.js'
 import { setPermission } from '../listeners/listener-sets.js'
@@ -10,6 +11,7 @@ import { targetedSections } from '../policies/inheritance.js'
 import {
   isGatewayTarget,
   isListenerSetTarget,
+  isProxyBackendTarget,
   isRouteTarget,
   isServiceTarget,
   type ProxyPolicy,
@@ -59,10 +61,11 @@ export function targetState(
     return conflicts.length === 0 ? {} : { conflict: uniqueLines(conflicts) }
   }
   const lost = lostIn([attachPolicies(context, target)])
+  const used = { gateways: users.of(target), ...lost }
   if (isServiceTarget(ref))
-    return context.reader.read('services', key) === undefined
-      ? missing('Service')
-      : { gateways: users.of(target), ...lost }
+    return context.reader.read('services', key) === undefined ? missing('Service') : used
+  if (isProxyBackendTarget(ref, context.options.apiGroup))
+    return context.reader.read('proxyBackends', key) === undefined ? missing('ProxyBackend') : used
   if (isGatewayTarget(ref)) return gatewayState(context, policy, ref)
   if (isListenerSetTarget(ref)) return listenerSetState(context, policy, ref)
   if (!isRouteTarget(ref)) return pending(`${ref.kind} ${key} is not known`)
@@ -133,7 +136,12 @@ function parentState(
     keyIn(namespace, name),
   )
   const isThere = sectionName === '' || listeners.some(({ spec }) => spec.name === sectionName)
-  const missing = `${kind} ${keyIn(namespace, ref.name)} has no listener ${sectionName}`
+  const near = similarWord(
+    sectionName,
+    listeners.map(({ spec }) => spec.name),
+  )
+  const hint = near === undefined ? '' : `; did you mean "${near}"?`
+  const missing = `${kind} ${keyIn(namespace, ref.name)} has no listener ${sectionName}${hint}`
   return {
     gateways: [gateway],
     isGateway: true,

@@ -41,10 +41,14 @@ export const targetKeys = ({ metadata, spec }: Resource<Targeting>): readonly st
  */
 export function policyTargetKeys(policy: Resource<ProxyPolicySpec>): readonly string[] {
   const { targetRefs, traffic, backend } = policy.spec
-  const isProtective = traffic !== undefined || backend?.ai !== undefined
+  const isProtective =
+    traffic !== undefined || Object.keys(backend ?? {}).some((member) => member !== 'http')
   const { namespace } = policy.metadata
+  const [ownGroup = ''] = policy.apiVersion.split('/', 1)
+  const isKnown = (target: string): boolean =>
+    KNOWN_TARGETS.has(target) || target === `${ownGroup}/ProxyBackend`
   const meant = targetRefs
-    .filter(({ group, kind }) => isProtective && !KNOWN_TARGETS.has(`${group}/${kind}`))
+    .filter(({ group, kind }) => isProtective && !isKnown(`${group}/${kind}`))
     .flatMap(({ name }) =>
       ['HTTPRoute', 'Gateway', 'ListenerSet'].map((kind) =>
         targetKey(GATEWAY_API_GROUP, kind, namespace, name),

@@ -28,9 +28,13 @@ export const ENTRIES = formOf(
   ...WITH_MESSAGES,
   {
     entry: {
-      ...{ id: 'id tool_call_id call_id agent_id previous_agent_id next_agent_id' },
-      ...{ type: 'object', word: 'role status', date: 'created_at completed_at', model: 'model' },
-      ...{ mime: 'mime_type', blob: 'signature' },
+      id: 'id tool_call_id call_id agent_id previous_agent_id next_agent_id',
+      type: 'object',
+      word: 'role status',
+      date: 'created_at completed_at',
+      model: 'model',
+      mime: 'mime_type',
+      signature: 'signature',
     },
     [ofTypes('entry', `${CALLS} ${RESULTS}`)]: { name: 'name function server_name' },
     'entry content delta': { word: 'resolution', mime: 'mime_type' },
@@ -75,14 +79,19 @@ const ROLE: ReadonlySet<string> = new Set(['role'])
 /** What such replies and their events have beside their words. */
 export const BESIDE_ENTRIES = formOf({ reply: { message: 'text' } }, OF_REPLY, {
   reply: {
-    ...{
-      id: 'conversation_id agent_id interaction_id event_id previous_interaction_id tool_call_id',
-    },
-    ...{ date: 'created_at created updated', model: 'agent', name: 'name' },
-    ...{ type: 'event_type', open: 'interaction' },
+    id: 'conversation_id agent_id interaction_id event_id previous_interaction_id tool_call_id',
+    date: 'created_at created updated',
+    model: 'agent',
+    name: 'name',
+    type: 'event_type',
+    open: 'interaction',
   },
   interaction: {
-    ...{ id: 'id previous_interaction_id', type: 'object', word: 'status role' },
-    ...{ date: 'created updated', model: 'model agent', open: 'usage' },
+    id: 'id previous_interaction_id',
+    type: 'object',
+    word: 'status role',
+    date: 'created updated',
+    model: 'model agent',
+    open: 'usage',
   },
 })

@@ -17,7 +17,8 @@ export const IN_MESSAGE_REPLY = formOf(
   OF_REPLY,
   {
     reply: {
-      ...{ word: 'finish_reason done_reason stopReason', date: 'created_at' },
+      word: 'finish_reason done_reason stopReason',
+      date: 'created_at',
       open: 'metrics performanceConfig serviceTier',
     },
     performanceConfig: { word: 'latency' },

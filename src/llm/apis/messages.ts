@@ -9,7 +9,7 @@ import type { Work } from '../../turns.js'
 import type { Entry } from '../text/conversation.js'
 import { formOf, type Holds, type Members, ofTypes } from '../text/form.js'
 import type { At, FoundText, Source } from '../text/found-text.js'
-import { entriesOf, messageEntries, roleOf, sweepMessage } from '../text/message.js'
+import { entriesOf, messageEntries, numberedParts, roleOf, sweepMessage } from '../text/message.js'
 import { OF_OTHER_MESSAGES } from '../text/other-messages.js'
 import { BLOCKS, OF_MESSAGES, SAID } from '../text/settings.js'
 import { sweepMember, sweepObject } from '../text/sweep.js'
@@ -19,21 +19,42 @@ const CALL: Readonly<Record<string, Holds>> = { input: 'jsonCall' }
 /** What the members of messages, choices and blocks hold. */
 export const IN_MESSAGES: Members = {
   '': {
-    ...{ text: 'text', refusal: 'text', transcript: 'text', reasoning_content: 'text' },
-    ...{ summary: 'text', title: 'text', context: 'text', cited_text: 'text', lines: 'text' },
-    ...{ error_message: 'text', stderr: 'text', stdout: 'text' },
+    text: 'text',
+    refusal: 'text',
+    transcript: 'text',
+    reasoning_content: 'text',
+    summary: 'text',
+    title: 'text',
+    context: 'text',
+    cited_text: 'text',
+    lines: 'text',
+    error_message: 'text',
+    stderr: 'text',
+    stdout: 'text',
   },
   [SAID]: {
-    ...{ content: 'inner', reasoning: 'inner', reasoning_details: 'inner', thinking: 'inner' },
-    ...{ tool_calls: 'inner', function_call: 'inner', audio: 'inner', images: 'file' },
-    ...{ annotations: 'inner', citations: 'inner', context: 'inner' },
+    content: 'inner',
+    reasoning: 'inner',
+    reasoning_details: 'inner',
+    thinking: 'inner',
+    thinking_blocks: 'inner',
+    tool_calls: 'inner',
+    function_call: 'inner',
+    audio: 'inner',
+    images: 'file',
+    annotations: 'inner',
+    citations: 'inner',
+    context: 'inner',
   },
   tool_calls: { function: 'inner', custom: 'inner' },
   'function function_call': { arguments: 'jsonCall' },
   custom: { input: 'call' },
   [`${BLOCKS} source prediction file`]: { content: 'inner' },
   [BLOCKS]: {
-    ...{ thinking: 'inner', tool_references: 'inner', annotations: 'inner', citations: 'inner' },
+    thinking: 'inner',
+    tool_references: 'inner',
+    annotations: 'inner',
+    citations: 'inner',
   },
   [ofTypes(BLOCKS, 'image document')]: { source: 'inner' },
   [ofTypes(BLOCKS, 'file')]: { file: 'inner' },
@@ -49,6 +70,8 @@ export const IN_MESSAGES: Members = {
   images: { image_url: 'file', b64_json: 'file' },
   file: { file_data: 'file' },
   'reasoning_details:reasoning.encrypted': { data: 'file' },
+  thinking_blocks: { thinking: 'text' },
+  'thinking_blocks:redacted_thinking': { data: 'file' },
   // A document's source is text or base64.
   'source:base64': { data: 'file' },
   'source:text': { data: 'text' },
@@ -99,7 +122,7 @@ export function* readBlocks(
     MESSAGES,
     found,
   )
-  return yield* entriesOf(json, found)
+  return numberedParts(json, yield* entriesOf(json, found))
 }
 
 /** Reads the choices of a whole reply. */

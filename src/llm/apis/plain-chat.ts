@@ -13,23 +13,55 @@ import { MESSAGES } from './messages.js'
 
 /** Members of a request that hold no text when they are scalars or have the shape of a setting. */
 const OF_REQUEST: ReadonlySet<string> = new Set([
-  ...['model', 'stream', 'temperature', 'top_p', 'top_k', 'n', 'seed', 'user', 'store'],
-  ...['max_tokens', 'max_completion_tokens', 'presence_penalty', 'frequency_penalty'],
-  ...['reasoning_effort', 'service_tier', 'verbosity', 'safety_identifier', 'prompt_cache_key'],
-  ...['top_logprobs', 'parallel_tool_calls'],
+  'model',
+  'stream',
+  'temperature',
+  'top_p',
+  'top_k',
+  'n',
+  'seed',
+  'user',
+  'store',
+  'max_tokens',
+  'max_completion_tokens',
+  'presence_penalty',
+  'frequency_penalty',
+  'reasoning_effort',
+  'service_tier',
+  'verbosity',
+  'safety_identifier',
+  'prompt_cache_key',
+  'top_logprobs',
+  'parallel_tool_calls',
 ])
 /** The same for a reply. */
 const OF_REPLY: ReadonlySet<string> = new Set([
-  ...['id', 'object', 'created', 'model', 'system_fingerprint', 'service_tier'],
+  'id',
+  'object',
+  'created',
+  'model',
+  'system_fingerprint',
+  'service_tier',
 ])
 const OF_USAGE: ReadonlySet<string> = new Set([
-  ...['prompt_tokens', 'completion_tokens', 'total_tokens', 'cached_tokens', 'audio_tokens'],
-  ...['reasoning_tokens', 'accepted_prediction_tokens', 'rejected_prediction_tokens'],
+  'prompt_tokens',
+  'completion_tokens',
+  'total_tokens',
+  'cached_tokens',
+  'audio_tokens',
+  'reasoning_tokens',
+  'accepted_prediction_tokens',
+  'rejected_prediction_tokens',
 ])
 const DETAILS: ReadonlySet<string> = new Set(['prompt_tokens_details', 'completion_tokens_details'])
 /** Members of a reply's message that are null or empty when it has nothing but text. */
 const OF_MESSAGE: ReadonlySet<string> = new Set([
-  ...['refusal', 'annotations', 'tool_calls', 'function_call', 'audio', 'reasoning_content'],
+  'refusal',
+  'annotations',
+  'tool_calls',
+  'function_call',
+  'audio',
+  'reasoning_content',
 ])
 const ROLES: ReadonlySet<string> = new Set(['system', 'developer', 'user', 'assistant'])
 

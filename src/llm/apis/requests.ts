@@ -7,7 +7,7 @@ import type { Work } from '../../turns.js'
 import type { Entry } from '../text/conversation.js'
 import { type Form, type Holds, holdsOf } from '../text/form.js'
 import type { At, FoundText, Source } from '../text/found-text.js'
-import { entriesOf } from '../text/message.js'
+import { entriesOf, numberedParts } from '../text/message.js'
 import { GEMINI_REQUEST, REQUEST } from '../text/request-settings.js'
 import { expectPlainNames, sweepMember } from '../text/sweep.js'
 import { expectNoTokens, expectReadable, isPrompt } from '../text/vectors.js'
@@ -156,6 +156,9 @@ export function* readMembers(
   for (const [name, read] of IN_ORDER.get(known) ?? []) {
     const node = present(member(body, name))
     if (node !== undefined) parts.push(yield* read(node, json))
+    // A model completes both as one text.
+    if (family === 'completions' && name === 'suffix')
+      parts.push(numberedParts(json, parts.splice(has(body, 'system') ? 1 : 0).flat()))
   }
   for (const [name, node] of body.members) {
     if (json.pace.isDue()) yield
@@ -168,6 +171,9 @@ export function* readMembers(
   }
   return parts.flat()
 }
+
+const has = (body: JsonObjectNode, name: string): boolean =>
+  present(member(body, name)) !== undefined
 
 /** Whether a value contains no string: null, a boolean or a number. */
 const isSilent = ({ type }: JsonNode): boolean =>

@@ -36,6 +36,7 @@ const EVENTS: ReadonlyMap<string, TypedEvent> = new Map<string, TypedEvent>([
   ['TOOL_CALL_START', { ...CALL, isStart: true }],
   ['TOOL_CALL_ARGS', { ...CALL, part: 'delta' }],
   ['TOOL_CALL_END', { ...CALL, isEnd: true }],
+  ['REASONING_ENCRYPTED_VALUE', { id: 'entityId', of: 'none' }],
   ...CHUNKS,
 ])
 
@@ -51,8 +52,11 @@ const BESIDE = formOf(
   ...WITH_MESSAGES,
   {
     reply: {
-      ...{ id: 'messageId toolCallId threadId runId parentRunId parentMessageId entityId code' },
-      ...{ name: 'toolCallName', type: 'activityType', word: 'subtype', blob: 'encryptedValue' },
+      id: 'messageId toolCallId threadId runId parentRunId parentMessageId entityId code',
+      name: 'toolCallName',
+      type: 'activityType',
+      word: 'subtype',
+      signature: 'encryptedValue',
     },
   },
 )

@@ -27,9 +27,20 @@ const EVENTS: ReadonlyMap<string, TypedEvent> = new Map<string, TypedEvent>([
   ['tool-input-available', { ...CALL, call: 'input', isEnd: true }],
   ['tool-input-error', { ...CALL, call: 'input', isEnd: true }],
   ...[
-    ...['start', 'finish', 'abort', 'start-step', 'finish-step', 'message-metadata', 'file'],
-    ...['source-url', 'source-document', 'reasoning-file', 'tool-approval-request'],
-    ...['tool-output-available', 'tool-output-error', 'tool-output-denied'],
+    'start',
+    'finish',
+    'abort',
+    'start-step',
+    'finish-step',
+    'message-metadata',
+    'file',
+    'source-url',
+    'source-document',
+    'reasoning-file',
+    'tool-approval-request',
+    'tool-output-available',
+    'tool-output-error',
+    'tool-output-denied',
   ].map((type) => [type, OTHER] as const),
 ])
 
@@ -45,8 +56,11 @@ const BESIDE = formOf(
   ...OF_OTHER_MESSAGES,
   {
     reply: {
-      ...{ id: 'id toolCallId sourceId messageId approvalId', name: 'toolName', mime: 'mediaType' },
-      ...{ word: 'finishReason', open: 'providerMetadata' },
+      id: 'id toolCallId sourceId messageId approvalId',
+      name: 'toolName',
+      mime: 'mediaType',
+      word: 'finishReason',
+      open: 'providerMetadata',
     },
     'reply:file': { file: 'url' },
     'reply:reasoning-file': { file: 'url' },

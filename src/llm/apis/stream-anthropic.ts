@@ -3,9 +3,10 @@
 import type { JsonNode } from '../../json/json-node.js'
 import { asArray, asObject, type JsonObjectNode, member, present } from '../../json/members.js'
 import type { Work } from '../../turns.js'
+import { callNames } from '../text/calls.js'
 import { eventTexts, indexOf, spokenAt, type TextsAndEnds, together } from '../text/event-texts.js'
 import { formOf } from '../text/form.js'
-import type { At, FoundText, Source } from '../text/found-text.js'
+import { type At, callOf, type FoundText, type Source } from '../text/found-text.js'
 import { roleOf } from '../text/message.js'
 import { OF_MESSAGES } from '../text/settings.js'
 import { sweepObject } from '../text/sweep.js'
@@ -81,6 +82,12 @@ function* readBlock(node: JsonNode | undefined, at: At): Work<TextsAndEnds> {
         ? { ...text, channel: `${channel} whole_input` }
         : text,
     )
+  const [type, call] = [member(block, 'type'), callNames(at.json.text, [block])]
+  if (type?.type === 'string' && call?.id !== undefined && block.members.has('input')) {
+    // It says nothing yet.
+    const begun = yield* callOf(type, { ...at, channel: `${channel} input` }, true)
+    texts.push({ ...begun, text: '', call })
+  }
   return eventTexts(texts, (one) => GOES_ON.has(one.slice(channel.length + 1)))
 }
 

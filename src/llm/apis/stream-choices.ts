@@ -9,12 +9,13 @@ import {
   present,
 } from '../../json/members.js'
 import type { Work } from '../../turns.js'
+import { callNames } from '../text/calls.js'
 import {
   beside,
-  choiceOf,
   goingOn,
   indexOf,
   isGiven,
+  ofChoice,
   repeated,
   spokenAt,
   type TextsAndEnds,
@@ -33,7 +34,8 @@ export function* readChunk(json: Source, root: JsonObjectNode): Work<TextsAndEnd
   const items = choices === undefined ? [] : asArray(choices, 'choices').items
   for (const [at, item] of items.entries()) {
     const choice = asObject(item, 'a choice')
-    found.push(yield* readChoice(json, choice, choiceOf(json, member(choice, 'index'), at)))
+    const index = indexOf(json, member(choice, 'index'), at)
+    found.push(yield* ofChoice(json, index, (channel) => readChoice(json, choice, channel)))
   }
   found.push(yield* besideEvent(root, spokenAt(json, 'event'), ['choices'], IN_CHUNK))
   return together(found)
@@ -142,19 +144,8 @@ function* callTexts(message: JsonObjectNode, at: At, out: FoundText[]): Work<voi
 function* callText(call: JsonObjectNode, owner: string, at: At, out: FoundText[]): Work<void> {
   const found: FoundText[] = []
   yield* sweepObject(call, owner, at, MESSAGES, found)
-  const continuing = isNamed(call) ? {} : { continues: true }
+  const names = callNames(at.json.text, [call, member(call, 'function'), member(call, 'custom')])
+  const begun = names === undefined ? { continues: true } : { call: names }
   for (const text of found)
-    out.push(
-      text.kind === 'tool-call' ? { ...text, channel: at.channel ?? '', ...continuing } : text,
-    )
-}
-
-/** Whether a call has an id, or its function a name: then it begins here. */
-function isNamed(call: JsonObjectNode): boolean {
-  const named = [call, member(call, 'function'), member(call, 'custom')]
-  return named.some(
-    (object) =>
-      object !== undefined &&
-      ['id', 'name'].some((name) => object.type === 'object' && isGiven(member(object, name))),
-  )
+    out.push(text.kind === 'tool-call' ? { ...text, channel: at.channel ?? '', ...begun } : text)
 }

@@ -3,6 +3,7 @@
 
 import { asObject, type JsonObjectNode, member, present } from '../../json/members.js'
 import type { Work } from '../../turns.js'
+import { callNames } from '../text/calls.js'
 import {
   eventTexts,
   indexOf,
@@ -76,13 +77,22 @@ function* readMessage(
 ): Work<TextsAndEnds> {
   const at = spokenAt(json, index)
   const found: FoundText[] = []
-  yield* sweepObject(message, 'message', at, MESSAGES, found)
-  const continuing = type.endsWith('-delta') ? { continues: true } : {}
-  const texts = found.map((text) => ({ ...text, channel: channelOf(text, index), ...continuing }))
+  // The index of a citation is not that of the text in which it has its offsets.
+  const about = { object: root, channel: '' }
+  yield* sweepObject(message, 'message', { ...at, about }, MESSAGES, found)
+  const begun = type.endsWith('-delta') ? { continues: true } : beginning(json, message)
+  const texts = found.map((text) => ({ ...text, channel: channelOf(text, index), ...begun }))
   const logprobs = present(member(root, 'logprobs'))
   if (logprobs !== undefined) yield* addEchoes(texts, 0, [{ name: 'logprobs', node: logprobs }], at)
   if (texts.length === 0) return NOTHING
   return eventTexts(texts, (channel) => !channel.startsWith(`${index} citations `))
+}
+
+function beginning(json: Source, message: JsonObjectNode): Pick<FoundText, 'call'> {
+  const calls = member(message, 'tool_calls')
+  const call = calls?.type === 'array' ? calls.items[0] : calls
+  const names = callNames(json.text, [call])
+  return names === undefined ? {} : { call: names }
 }
 
 function channelOf({ kind, channel }: FoundText, index: string): string {

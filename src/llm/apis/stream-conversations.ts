@@ -3,6 +3,7 @@
 
 import { type JsonObjectNode, member, present } from '../../json/members.js'
 import type { Work } from '../../turns.js'
+import { callNames } from '../text/calls.js'
 import { goingOn, indexOf, spokenAt, type TextsAndEnds, together } from '../text/event-texts.js'
 import { callOf, type FoundText, type Source } from '../text/found-text.js'
 import { sweepMember } from '../text/sweep.js'
@@ -35,7 +36,10 @@ export function* readConversationEvent(
   )
   const call = CALL.test(type) ? present(member(root, 'arguments')) : undefined
   if (call !== undefined)
-    texts.push(yield* callOf(call, spokenAt(json, `${index} arguments`), true))
+    texts.push({
+      ...(yield* callOf(call, spokenAt(json, `${index} arguments`), true)),
+      call: callNames(json.text, [root], ['tool_call_id', 'id']) ?? {},
+    })
   const read = ['content', ...(call === undefined ? [] : ['arguments'])]
   return together([
     goingOn(texts),

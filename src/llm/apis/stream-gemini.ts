@@ -5,9 +5,10 @@ import { asArray, asObject, type JsonObjectNode, member, present } from '../../j
 import type { Work } from '../../turns.js'
 import {
   beside,
-  choiceOf,
   eventTexts,
+  indexOf,
   isGiven,
+  ofChoice,
   spokenAt,
   type TextsAndEnds,
   together,
@@ -24,17 +25,23 @@ export function* readGeminiChunk(json: Source, root: JsonObjectNode): Work<Texts
   const candidates = present(member(root, 'candidates'))
   const items = candidates === undefined ? [] : asArray(candidates, 'candidates').items
   const found: TextsAndEnds[] = []
-  for (const [at, item] of items.entries())
-    found.push(yield* readCandidate(json, asObject(item, 'a candidate'), at))
+  for (const [at, item] of items.entries()) {
+    const candidate = asObject(item, 'a candidate')
+    const index = indexOf(json, member(candidate, 'index'), at)
+    found.push(yield* ofChoice(json, index, (channel) => readCandidate(json, candidate, channel)))
+  }
   found.push(yield* besideEvent(root, spokenAt(json, 'event'), ['candidates'], IN_REPLY))
   return together(found)
 }
 
 const CONTENT: ReadonlySet<string> = new Set(['content'])
 
-function* readCandidate(json: Source, candidate: JsonObjectNode, at: number): Work<TextsAndEnds> {
+function* readCandidate(
+  json: Source,
+  candidate: JsonObjectNode,
+  channel: string,
+): Work<TextsAndEnds> {
   if (json.pace.isDue()) yield
-  const channel = choiceOf(json, member(candidate, 'index'), at)
   const given = present(member(candidate, 'content'))
   const content = given === undefined ? undefined : asObject(given, 'content')
   const role = content === undefined ? 'assistant' : geminiRole(content, 'model')
@@ -75,7 +82,9 @@ function* contentTexts(content: JsonObjectNode, at: At): Work<FoundText[]> {
 /** Texts continue wherever they are in their list; most other members of a part are told apart by its index there. */
 function* partTexts(part: JsonObjectNode, index: number, at: At, out: FoundText[]): Work<void> {
   const found: FoundText[] = []
-  yield* sweepObject(part, 'parts', { ...at, channel: '' }, CONTENTS, found)
+  // A signature is of all that the candidate has thought.
+  const about = { object: part, channel: at.channel ?? '' }
+  yield* sweepObject(part, 'parts', { ...at, channel: '', about }, CONTENTS, found)
   for (const text of found) {
     if (at.json.pace.isDue()) yield
     const words = text.channel.split(' ')

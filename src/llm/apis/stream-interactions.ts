@@ -2,6 +2,7 @@
 
 import { asObject, type JsonObjectNode, member, present } from '../../json/members.js'
 import type { Work } from '../../turns.js'
+import { callNames } from '../text/calls.js'
 import { goingOn, indexOf, spokenAt, type TextsAndEnds, together } from '../text/event-texts.js'
 import { callOf, type FoundText, type Source } from '../text/found-text.js'
 import { sweepObject } from '../text/sweep.js'
@@ -29,7 +30,10 @@ export function* readInteractionEvent(json: Source, root: JsonObjectNode): Work<
     yield* sweepObject(part, OWNERS[name], at, ENTRIES, found, isCall ? { skip: CALL } : {})
     const call = isCall ? present(member(part, 'arguments')) : undefined
     if (call !== undefined)
-      found.push(yield* callOf(call, spokenAt(json, `${index} arguments`), true))
+      found.push({
+        ...(yield* callOf(call, spokenAt(json, `${index} arguments`), true)),
+        call: callNames(json.text, [part], ['id', 'call_id']) ?? {},
+      })
   }
   const type = member(root, 'event_type')
   const step = type?.type === 'string' ? type.value : ''

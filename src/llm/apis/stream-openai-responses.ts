@@ -10,6 +10,7 @@ import {
   present,
 } from '../../json/members.js'
 import type { Work } from '../../turns.js'
+import { callNames } from '../text/calls.js'
 import {
   eventTexts,
   goingOn,
@@ -178,7 +179,14 @@ function* readPart(event: Event, of: 'content' | 'summary'): Work<TextsAndEnds> 
 function* readItem(event: Event): Work<TextsAndEnds> {
   const channel = itemChannel(event)
   const { spoken, own } = yield* itemTexts(event.json, member(event.root, 'item'), channel)
-  if (event.step === 'added') return together([goingOn(spoken), whole(own)])
+  if (event.step === 'added') {
+    // What a reasoning item has thought comes later; then it comes again, as it ends.
+    const { companions } = event.json
+    for (const one of companions.splice(0)) companions.push({ ...one, isAhead: true })
+    const call = callNames(event.json.text, [member(event.root, 'item')])
+    const begun = spoken.map((text) => (call === undefined ? text : { ...text, call }))
+    return together([goingOn(begun), whole(own)])
+  }
   return together([whole(own), { texts: repeated(spoken), ends: [channel] }])
 }
 
@@ -220,7 +228,8 @@ function* readAnnotation(event: Event): Work<TextsAndEnds> {
   const annotation = present(member(event.root, 'annotation'))
   if (annotation === undefined) return NOTHING
   const found: FoundText[] = []
-  const at: At = spokenAt(event.json, channelOf(event, 'content'))
+  const channel = channelOf(event, 'content')
+  const at: At = { ...spokenAt(event.json, channel), about: { object: event.root, channel } }
   const place = { name: 'annotation', holds: 'inner' } as const
   yield* sweepMember(annotation, place, at, ITEMS, found)
   return eventTexts(found, () => false)

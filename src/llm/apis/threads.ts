@@ -20,8 +20,11 @@ import { besideEvent } from './beside.js'
 export const THREADS = formOf(
   {
     reply: {
-      ...{ content: 'inner', tools: 'definition', instructions: 'text', step_details: 'inner' },
-      ...{ required_action: 'inner' },
+      content: 'inner',
+      tools: 'definition',
+      instructions: 'text',
+      step_details: 'inner',
+      required_action: 'inner',
     },
     content: { text: 'inner', refusal: 'text', image_url: 'inner' },
     text: { value: 'text', annotations: 'inner' },
@@ -36,7 +39,8 @@ export const THREADS = formOf(
   OF_REPLY,
   {
     reply: {
-      ...{ id: 'assistant_id thread_id run_id attachments', word: 'status role' },
+      id: 'assistant_id thread_id run_id attachments',
+      word: 'status role',
       open: 'incomplete_details last_error tool_resources truncation_strategy step_details',
     },
     content: { open: 'image_file' },

@@ -4,6 +4,7 @@
 import type { JsonNode } from '../../json/json-node.js'
 import { asString, type JsonObjectNode, member, present } from '../../json/members.js'
 import type { Work } from '../../turns.js'
+import { callNames } from '../text/calls.js'
 import { goingOn, spokenAt, type TextsAndEnds, together, whole } from '../text/event-texts.js'
 import type { Form } from '../text/form.js'
 import { callOf, type FoundText, foundText, type Source } from '../text/found-text.js'
@@ -35,14 +36,16 @@ export function* readTypedEvent(
   form: Form,
 ): Work<TextsAndEnds> {
   const { id, part = '', call = '', of, isCall, isEnd, isStart } = event
-  const channel = id === undefined ? of : `${idWord(member(root, id))} ${of}`
+  const word = id === undefined ? of : idWord(member(root, id))
+  const channel = id === undefined ? of : `${word} ${of}`
   const at = spokenAt(json, channel)
   const found: TextsAndEnds[] = []
   const text = present(member(root, part))
   if (text !== undefined) {
     const node = asString(text, part)
     const said = isCall === true ? yield* callOf(node, at, true) : foundText(node, at)
-    found.push(goingOn([{ ...said, continues: true }]))
+    const call = isCall === true ? callNames(json.text, [root], ['toolCallId']) : undefined
+    found.push(goingOn([{ ...said, continues: true, ...(call !== undefined && { call }) }]))
   }
   const type = present(member(root, 'type'))
   if (isStart === true && type?.type === 'string') {
@@ -52,7 +55,9 @@ export function* readTypedEvent(
   }
   const input = present(member(root, call))
   if (input !== undefined) found.push(yield* wholeCall(input, spokenAt(json, `${channel} whole`)))
-  found.push(yield* besideEvent(root, spokenAt(json, 'event'), [part, call], form))
+  // What is beside a text is about all that has its id.
+  const around = { ...spokenAt(json, 'event'), about: { object: root, channel: word } }
+  found.push(yield* besideEvent(root, around, [part, call], form))
   if (isEnd === true) found.push({ texts: [], ends: [channel] })
   return together(found)
 }

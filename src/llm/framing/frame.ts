@@ -14,6 +14,8 @@ export interface EventFrame {
   readonly data?: string
   /** What surrounds the data in raw; present if data is. */
   readonly around?: DataPlace
+  /** Where the event begins, for errors ("line 3"); absent if the stream has no lines, or there is no event. */
+  readonly place?: string
 }
 
 /** The text around the data of a frame. */

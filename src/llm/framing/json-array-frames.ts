@@ -12,34 +12,34 @@ export const createJsonArrayReader = (maxBytes: number): EventFrameReader =>
   new JsonArrayReader(maxBytes)
 
 class JsonArrayReader implements EventFrameReader {
-  private isOver = false
-  private readonly scanner = new ArrayScanner()
-  private readonly cutter: FrameCutter
+  #isOver = false
+  readonly #scanner = new ArrayScanner()
+  readonly #cutter: FrameCutter
 
   constructor(maxBytes: number) {
-    this.cutter = new FrameCutter(maxBytes, {
-      ends: (bytes) => this.scanner.ends(bytes),
-      frameOf: (raw, pace) => this.frameOf(raw, pace),
+    this.#cutter = new FrameCutter(maxBytes, {
+      ends: (bytes) => this.#scanner.ends(bytes),
+      frameOf: (raw, pace) => this.#frameOf(raw, pace),
     })
   }
 
   get held(): number {
-    return this.cutter.held
+    return this.#cutter.held
   }
 
   push(bytes: Uint8Array, take: FrameSink): Reading {
-    return this.cutter.push(bytes, take)
+    return this.#cutter.push(bytes, take)
   }
 
   *end(take: FrameSink): Reading {
-    if (this.scanner.isWithinItem) return err('the stream ends within an event')
-    this.isOver = true
-    return yield* this.cutter.end(take)
+    if (this.#scanner.isWithinItem) return err('the stream ends within an event')
+    this.#isOver = true
+    return yield* this.#cutter.end(take)
   }
 
-  private *frameOf(raw: string, pace: Pace): Work<Result<EventFrame, string>> {
+  *#frameOf(raw: string, pace: Pace): Work<Result<EventFrame, string>> {
     if (pace.isDue()) yield
-    return ok(this.isOver ? { raw } : frameOf(raw))
+    return ok(this.#isOver ? { raw } : frameOf(raw))
   }
 }
 
@@ -69,13 +69,13 @@ const NEXT = {
 type State = keyof typeof NEXT | 'item'
 
 class ArrayScanner {
-  private state: State = 'start'
-  private depth = 0
-  private isString = false
-  private isEscaped = false
+  #state: State = 'start'
+  #depth = 0
+  #isString = false
+  #isEscaped = false
 
   get isWithinItem(): boolean {
-    return this.state === 'item'
+    return this.#state === 'item'
   }
 
   /** Returns where items end in the bytes. */
@@ -83,36 +83,36 @@ class ArrayScanner {
     const ends: number[] = []
     for (let at = 0; at < bytes.length; at += 1) {
       const byte = bytes[at] ?? 0
-      if (this.state !== 'item') {
-        if (!this.outside(byte)) return NO_ARRAY
-      } else if (this.endsItem(byte)) ends.push(at + 1)
+      if (this.#state !== 'item') {
+        if (!this.#outside(byte)) return NO_ARRAY
+      } else if (this.#endsItem(byte)) ends.push(at + 1)
     }
     return ok(ends)
   }
 
-  private outside(byte: number): boolean {
+  #outside(byte: number): boolean {
     if (SPACE.has(byte)) return true
-    const next: Partial<Record<string, State>> = NEXT[this.state as keyof typeof NEXT]
+    const next: Partial<Record<string, State>> = NEXT[this.#state as keyof typeof NEXT]
     const state = next[String.fromCharCode(byte)]
     if (state === undefined) return false
-    this.state = state
-    this.depth = 1
+    this.#state = state
+    this.#depth = 1
     return true
   }
 
   /** Leaves it to the reader of the item to check which bracket closes which. */
-  private endsItem(byte: number): boolean {
-    if (this.isString) {
-      if (this.isEscaped) this.isEscaped = false
-      else if (byte === BACKSLASH) this.isEscaped = true
-      else if (byte === QUOTE) this.isString = false
+  #endsItem(byte: number): boolean {
+    if (this.#isString) {
+      if (this.#isEscaped) this.#isEscaped = false
+      else if (byte === BACKSLASH) this.#isEscaped = true
+      else if (byte === QUOTE) this.#isString = false
       return false
     }
-    if (byte === QUOTE) this.isString = true
-    else if (OPEN.has(byte)) this.depth += 1
-    else if (CLOSE.has(byte)) this.depth -= 1
-    if (this.depth > 0) return false
-    this.state = 'mark'
+    if (byte === QUOTE) this.#isString = true
+    else if (OPEN.has(byte)) this.#depth += 1
+    else if (CLOSE.has(byte)) this.#depth -= 1
+    if (this.#depth > 0) return false
+    this.#state = 'mark'
     return true
   }
 }

@@ -1,5 +1,6 @@
 // Reads server-sent events (WHATWG HTML section 9.2) from bytes that are cut anywhere. A line that is not a field is an
 // error, as some clients could read it as data. Output has only the standard's line ends, and no text beside the data.
+// Errors name the line.
 
 import { err, ok, type Result } from '../../result.js'
 import { type Pace, PIECE, piecesOf, unitsOf, type Work } from '../../turns.js'
@@ -9,19 +10,28 @@ import { FrameCutter } from './frame-cutter.js'
 const LF = 0x0a
 const CR = 0x0d
 
+/**
+ * What becomes of the ids of events. "kept": clients send them back, so each leaves as it is or is an error. "dropped":
+ * nobody sends them back, and an id that could be a text leaves as an empty comment.
+ */
+export type EventIds = 'kept' | 'dropped'
+
 /** maxBytes: of one event, including its line ends. */
-export function createSseReader(maxBytes: number): EventFrameReader {
-  let isFirst = true
+export function createSseReader(maxBytes: number, ids: EventIds = 'dropped'): EventFrameReader {
+  let line = 1
   const ends = createCutter()
   return new FrameCutter(maxBytes, {
     ends: (bytes) => ok(ends(bytes)),
-    frameOf: (raw, pace) => {
-      const start = isFirst && raw.startsWith('\ufeff') ? 1 : 0
-      isFirst = false
-      return frameOf(raw, start, pace)
+    place: () => lineName(line),
+    frameOf: function* (raw, pace) {
+      const frame = yield* frameOf(raw, { line, ids }, pace)
+      line += frame.ok ? frame.value.lines : 0
+      return frame.ok ? ok(frame.value.frame) : frame
     },
   })
 }
+
+const lineName = (line: number): string => `line ${String(line)}`
 
 /** Finds where frames end in each chunk in turn: after a blank line. */
 function createCutter(): (chunk: Uint8Array) => readonly number[] {
@@ -47,10 +57,27 @@ function createCutter(): (chunk: Uint8Array) => readonly number[] {
 /** Maximum number of lines of an event. Nobody writes that many, and each costs more than its characters. */
 const MOST_LINES = 50_000
 
-/** start: after a byte order mark. */
-function* frameOf(raw: string, start: number, pace: Pace): Work<Result<EventFrame, string>> {
-  const simple = simpleFrame(raw, start)
-  if (simple !== undefined) return ok(simple)
+interface FrameContext {
+  /** Number of its first line, from 1. */
+  readonly line: number
+  readonly ids: EventIds
+}
+
+interface ReadFrame {
+  readonly frame: EventFrame
+  /** Number of its lines. */
+  readonly lines: number
+}
+
+function* frameOf(
+  raw: string,
+  { line: first, ids }: FrameContext,
+  pace: Pace,
+): Work<Result<ReadFrame, string>> {
+  const start = first === 1 && raw.startsWith('\ufeff') ? 1 : 0
+  const place = lineName(first)
+  const simple = simpleFrame(raw, place)
+  if (simple !== undefined) return ok({ frame: simple, lines: 2 })
   const data: string[] = []
   let passed = raw.slice(0, start)
   let before = ''
@@ -60,10 +87,11 @@ function* frameOf(raw: string, start: number, pace: Pace): Work<Result<EventFram
   let count = 0
   for (const { line, end } of linesOf(raw, start)) {
     count += 1
-    if (count > MOST_LINES) return err('an event of the stream has too many lines')
+    if (count > MOST_LINES) return err(`an event of the stream has too many lines (${place})`)
     if (pace.isDue(unitsOf(line.length))) yield
-    const passedLine = yield* lineToPass(line, pace)
-    if (passedLine === undefined) return err('a line of the stream is not of an event')
+    const passedLine = yield* lineToPass(line, ids, pace)
+    if (passedLine === undefined)
+      return err(`a line of the stream is not of an event (${nameOf(line, first + count - 1)})`)
     const whole = passedLine + end
     if (fieldOf(line) === 'data') {
       if (data.length === 0) [before, lineEnd] = [passed, end]
@@ -72,19 +100,29 @@ function* frameOf(raw: string, start: number, pace: Pace): Work<Result<EventFram
     } else if (data.length > 0) after += whole
     passed += whole
   }
-  if (!hasText) return ok({ raw: passed })
+  if (!hasText) return ok({ frame: { raw: passed }, lines: count })
   const between = `${lineEnd === '' ? '\n' : lineEnd}data: `
   const around = { before: `${before}data: `, after: lineEnd + after, between }
-  return ok({ raw: passed, data: data.join('\n'), around })
+  return ok({ frame: { raw: passed, data: data.join('\n'), around, place }, lines: count })
 }
 
+/** Names a line, and its field if events have it, without any of its text. */
+function nameOf(line: string, number: number): string {
+  const field = fieldOf(line)
+  return FIELDS.has(field) ? `${lineName(number)}: ${field}` : lineName(number)
+}
+
+const FIELDS: ReadonlySet<string> = new Set(['data', 'event', 'id', 'retry'])
+
 /** Reads nearly every event: one short line of data that passes unchanged, and a blank one. undefined: another form. */
-function simpleFrame(raw: string, start: number): EventFrame | undefined {
+function simpleFrame(raw: string, place: string): EventFrame | undefined {
   const end = raw.length - 2
-  if (start !== 0 || raw.length > PIECE || raw.indexOf('\n') !== end) return undefined
+  if (raw.length > PIECE || raw.indexOf('\n') !== end) return undefined
   if (!raw.startsWith('data: ') || !raw.endsWith('\n\n')) return undefined
   const data = raw.slice(6, end)
-  return NOT_SIMPLE.test(data) || data.trim() === '' ? undefined : { raw, data, around: SIMPLE }
+  return NOT_SIMPLE.test(data) || data.trim() === ''
+    ? undefined
+    : { raw, data, around: SIMPLE, place }
 }
 
 const SIMPLE: DataPlace = { before: 'data: ', after: '\n\n', between: '\ndata: ' }
@@ -133,7 +171,7 @@ const FIELD = /^[^:]{0,16}/
  * Returns what clients get of a line: without line ends that only some clients know (Python's splitlines), and without
  * text that nobody has seen. undefined: not a line of an event.
  */
-function* lineToPass(line: string, pace: Pace): Work<string | undefined> {
+function* lineToPass(line: string, ids: EventIds, pace: Pace): Work<string | undefined> {
   if (line === '') return line
   switch (fieldOf(line)) {
     case 'data':
@@ -143,7 +181,8 @@ function* lineToPass(line: string, pace: Pace): Work<string | undefined> {
     case 'event':
       return isShort(line) && NAME.test(line) ? line : undefined
     case 'id':
-      return isShort(line) && ID.test(line) ? line : undefined
+      if (ids === 'kept') return isShort(line) && OPAQUE_ID.test(line) ? line : undefined
+      return isShort(line) && ID.test(line) ? line : ':'
     case 'retry':
       return isShort(line) && MILLISECONDS.test(line) ? line : undefined
     default:
@@ -174,6 +213,8 @@ const NAME = /^event(?:: ?(?:(?=[\w.:/-]*[a-z])[\w.:/-]{1,64})? *)?$/i
 /** An id has a letter too, or is a short number, or a time since 1970 (in seconds to nanoseconds) with a counter. */
 const ID =
   /^id(?:: ?(?:(?=[\w.:/|~=+-]*[a-z])[\w.:/|~=+-]{1,256}|\d{1,9}|1[5-9]\d{8}(?:\d{3}){0,3}(?:-\d{1,6})?)? *)?$/i
+/** At most 256 printable characters: no line end of any client is among them. */
+const OPAQUE_ID = /^id(?:: ?[^\p{C}\p{Zl}\p{Zp}]{0,256})?$/u
 const MILLISECONDS = /^retry(?:: ?\d{0,9} *)?$/
 /** Comments that servers are known to send, with a time or a number. Others lose their text, as clients may show it. */
 const KEEP_ALIVE =

@@ -5,6 +5,9 @@ import { applyEdits, type Edit, type JsonText } from '../../json/json-text.js'
 import { quoted } from '../../json/print-json.js'
 import { Pace, type Work } from '../../turns.js'
 import type { LlmApi } from './api.js'
+import { type Companion, untold, untrueOf } from './companions.js'
+import { firstWhere } from './first-where.js'
+import { blocksOf } from './signed-blocks.js'
 import { base64Of } from './text-file.js'
 
 /**
@@ -12,6 +15,16 @@ import { base64Of } from './text-file.js'
  * 19a). definition: where inspectTools does. file: where inspectFiles does.
  */
 export type EntryKind = 'text' | 'tool-call' | 'definition' | 'file'
+
+/** Where a text is among those of one message. */
+export interface EntryPart {
+  /** Number of the message, counted over those of the body, or the choices of a reply; from 0. */
+  readonly message: number
+  /** Position among the texts of the message; from 0. */
+  readonly index: number
+  /** Number of the texts of the message; at least 2. */
+  readonly of: number
+}
 
 /** One text of a body. */
 export interface Entry {
@@ -32,6 +45,8 @@ export interface Entry {
   readonly isJson?: boolean
   /** Places that repeat the text in another form (log probabilities, tokens); emptied when it changes. */
   readonly echoes?: readonly Span[]
+  /** Absent: it is the only text of its message, or of no message. */
+  readonly part?: EntryPart
 }
 
 /** A body and its texts. */
@@ -39,17 +54,73 @@ export interface Conversation {
   readonly api: LlmApi
   readonly json: JsonText
   readonly entries: readonly Entry[]
+  /** What is true of one text alone; absent: nothing is. */
+  readonly companions?: readonly Companion[]
 }
 
-/** Returns the body with these contents, one per entry; its own text when nothing changed. */
+/**
+ * Returns the body with these contents, one per entry; its own text when nothing changed. What a change makes untrue
+ * goes too: a signature, with the whole thought in a request, and offsets. phase: that of the body.
+ */
 export function* rewrite(
-  { json, entries }: Conversation,
+  conversation: Conversation,
   contents: readonly string[],
+  phase: 'request' | 'response' = 'response',
 ): Work<string> {
+  const { json, entries, companions = [] } = conversation
   const pace = new Pace()
   const edits = yield* editsOf(entries, contents, pace)
-  if (edits.length === 0) return json.text
-  return yield* applyEdits(json.text, edits, pace)
+  const untrue = yield* untrueBy(edits, conversation, pace)
+  const blocks = blocksOf(json.root, pace)
+  const others: Edit[] = []
+  // A client sends a thought again whose signature Gatehouse has taken out of a reply.
+  const stale = phase === 'request' ? companions.filter(isTakenOut) : []
+  for (const companion of [...untrue, ...stale]) {
+    if (pace.isDue()) yield
+    const isSigned = phase === 'request' && companion.kind === 'signature'
+    if (isSigned && (yield* blocks.isThought(companion.object)))
+      yield* blocks.leaveOut(companion.object)
+    else others.push(untold(companion))
+  }
+  const gone = blocks.edits()
+  const all = [
+    ...edits,
+    ...others.filter(({ json: now, start, end }) => json.text.slice(start, end) !== now),
+  ]
+    .filter((edit) => !isIn(edit, gone))
+    .concat(gone)
+  return all.length === 0 ? json.text : yield* applyEdits(json.text, all, pace)
+}
+
+/** Whether these contents change a text that its provider has signed. */
+export function* changesSigned(
+  conversation: Conversation,
+  contents: readonly string[],
+): Work<boolean> {
+  const pace = new Pace()
+  const edits = yield* editsOf(conversation.entries, contents, pace)
+  const untrue = yield* untrueBy(edits, conversation, pace)
+  return untrue.some(({ kind }) => kind === 'signature')
+}
+
+const untrueBy = (
+  edits: readonly Edit[],
+  { companions = [] }: Conversation,
+  pace: Pace,
+): Work<readonly Companion[]> =>
+  untrueOf(
+    companions,
+    edits.toSorted((a, b) => a.start - b.start),
+    pace,
+  )
+
+const isTakenOut = ({ kind, place }: Companion): boolean =>
+  kind === 'signature' && place.end - place.start === '""'.length
+
+/** gone: in order. */
+function isIn({ start }: Span, gone: readonly Span[]): boolean {
+  const around = gone[firstWhere(gone, ({ end }) => end > start)]
+  return around !== undefined && around.start <= start
 }
 
 /** Returns the edits that write the changed contents back, one per place. contents: one per entry. */

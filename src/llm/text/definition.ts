@@ -13,19 +13,20 @@ const DEFINITION = openForm({
   '': { type: 'type', open: 'cache_control' },
   'tools tool functions function custom functionDeclarations function_declarations prompts resources resourceTemplates arguments':
     {
-      ...{
-        name: 'name server_label mcp_server_name allowed_tools allowed_callers',
-        id: 'connector_id vector_store_ids container',
-        word: `require_approval search_context_size background moderation input_fidelity environment quality output_format
+      name: 'name server_label mcp_server_name allowed_tools allowed_callers',
+      id: 'connector_id vector_store_ids container',
+      word: `require_approval search_context_size background moderation input_fidelity environment quality output_format
           behavior execution`,
-        ...{ model: 'model', size: 'size', url: 'server_url url uri', mime: 'mimeType' },
-        credential: 'authorization',
-        schema: `parameters input_schema inputSchema outputSchema output_schema parametersJsonSchema
+      model: 'model',
+      size: 'size',
+      url: 'server_url url uri',
+      mime: 'mimeType',
+      credential: 'authorization',
+      schema: `parameters input_schema inputSchema outputSchema output_schema parametersJsonSchema
           parameters_json_schema response responseJsonSchema response_json_schema`,
-        open: `function custom functionDeclarations function_declarations tools arguments headers user_location
+      open: `function custom functionDeclarations function_declarations tools arguments headers user_location
           ranking_options format filters input_image_mask computerUse computer_use googleSearch google_search
           fileSearch retrieval`,
-      },
     },
   // Bedrock's tools.
   toolConfig: { open: 'tools toolChoice' },

@@ -133,6 +133,16 @@ export function indexOf(json: Source, node: JsonNode | undefined, otherwise = 0)
 
 const INDEX = /^[\w.:+-]{0,64}$/
 
-/** Returns the word for a choice. Where the client asked for one, all are that: some servers count chunks instead. */
-export const choiceOf = (json: Source, node: JsonNode | undefined, otherwise: number): string =>
-  json.isOneChoice ? '0' : indexOf(json, node, otherwise)
+/**
+ * Reads what is said under the word for a choice. Where the client asked for one, all are that: some servers count chunks
+ * instead.
+ */
+export function* ofChoice(
+  json: Source,
+  index: string,
+  read: (channel: string) => Work<TextsAndEnds>,
+): Work<TextsAndEnds> {
+  if (!json.isOneChoice || index === '0') return yield* read(index)
+  const { texts, ends } = yield* read('0')
+  return { texts: texts.map((text) => ({ ...text, choice: index })), ends }
+}

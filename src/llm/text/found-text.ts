@@ -1,10 +1,11 @@
 // Texts of a body or event as the readers find them, each with its speaker and the place where a change is written.
 
-import { type JsonNode, span } from '../../json/json-node.js'
+import { type JsonNode, type JsonProblem, span } from '../../json/json-node.js'
 import type { JsonStringNode } from '../../json/members.js'
 import { plainJson } from '../../json/print-json.js'
 import { UnreadableForm } from '../../json/unreadable-form.js'
 import { Pace, type Work } from '../../turns.js'
+import type { About, Companion } from './companions.js'
 import type { Piece } from './stream-event.js'
 import { textFileIn } from './text-file.js'
 
@@ -21,7 +22,11 @@ export interface Source {
   readonly text: string
   /** Number of values that may still be read. */
   left: number
+  /** Number of messages read so far. */
+  messages: number
   readonly pace: Pace
+  /** Filled with what is true of one text alone. */
+  readonly companions: Companion[]
   /** Options for reading more than texts and tool calls. */
   readonly inspects: Inspects
   /** Whether a model reads it, and with it the tokens and vectors that it holds. */
@@ -48,16 +53,23 @@ export const sourceOf = (
   inspects = INSPECTS_NEITHER,
   { isRequest = false, isOneChoice = false } = {},
 ): Source => ({
-  ...{ text, inspects, isRequest, isOneChoice },
+  text,
+  inspects,
+  isRequest,
+  isOneChoice,
+  companions: [],
   left: MOST_VALUES,
+  messages: 0,
   pace: new Pace(),
 })
 
 /** Counts values. @throws UnreadableForm when there are too many. */
 export function lookAt(count: number, json: Source): void {
   json.left -= count
-  if (json.left < 0) throw new UnreadableForm('it holds too many values')
+  if (json.left < 0) throw new UnreadableForm(TOO_MANY)
 }
+
+const TOO_MANY: JsonProblem = 'it holds too many values'
 
 /** The context of a reader. */
 export interface At {
@@ -69,6 +81,8 @@ export interface At {
   readonly channel?: string
   /** Number of enclosing objects whose texts are repeated as tokens. */
   readonly echoes?: number
+  /** The object that companions below are about; absent: the one that has them. */
+  readonly about?: About
 }
 
 /** Returns the context of a member or an item. */

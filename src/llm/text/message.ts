@@ -44,16 +44,26 @@ export function* messageEntries(
 ): Work<readonly Entry[]> {
   const texts = found.filter(({ kind }) => kind === 'text')
   // Most messages have texts alone.
-  if (texts.length > 0 && texts.length === found.length) return yield* entriesOf(json, texts)
+  if (texts.length > 0 && texts.length === found.length)
+    return numberedParts(json, yield* entriesOf(json, texts))
   const place = content?.type === 'null' ? { place: span(content) } : {}
   const none: readonly Entry[] = [{ kind: 'text', role, content: '', ...place }]
   return [
-    ...(texts.length === 0 ? none : yield* entriesOf(json, texts)),
+    ...numberedParts(json, texts.length === 0 ? none : yield* entriesOf(json, texts)),
     ...(yield* entriesOf(
       json,
       found.filter(({ kind }) => kind !== 'text'),
     )),
   ]
+}
+
+/** Counts a message, and numbers its texts if there are several. texts: all of one message. */
+export function numberedParts(json: Source, texts: readonly Entry[]): readonly Entry[] {
+  const message = json.messages
+  json.messages += 1
+  const { length } = texts
+  if (length < 2) return texts
+  return texts.map((entry, index) => ({ ...entry, part: { message, index, of: length } }))
 }
 
 /** json: the body that contains them. */

@@ -14,8 +14,8 @@ const OF_COHERE: PlacedSettings = {
 
 const OF_AG_UI: PlacedSettings = {
   [SAID]: { inner: 'toolCalls' },
-  'messages message': { id: 'toolCallId', type: 'activityType', blob: 'encryptedValue' },
-  toolCalls: { id: 'id', inner: 'function', blob: 'encryptedValue' },
+  'messages message': { id: 'toolCallId', type: 'activityType', signature: 'encryptedValue' },
+  toolCalls: { id: 'id', inner: 'function', signature: 'encryptedValue' },
   [ofTypes(BLOCKS, 'binary')]: { file: 'data url', mime: 'mimeType' },
   [ofTypes(BLOCKS, 'audio video')]: { inner: 'source' },
   'source:data source:url': { file: 'value', mime: 'mimeType' },
@@ -25,8 +25,11 @@ const OF_AI_SDK: PlacedSettings = {
   [SAID]: { inner: 'parts' },
   parts: {
     text: 'text errorText',
-    ...{ id: 'id toolCallId sourceId', name: 'toolName', mime: 'mediaType' },
-    ...{ word: 'state', url: 'url' },
+    id: 'id toolCallId sourceId',
+    name: 'toolName',
+    mime: 'mediaType',
+    word: 'state',
+    url: 'url',
     open: 'approval providerMetadata callProviderMetadata resultProviderMetadata',
   },
   'parts:tool-* parts:dynamic-tool': { jsonCall: 'input rawInput', json: 'output' },
@@ -37,20 +40,23 @@ const OF_AI_SDK: PlacedSettings = {
   },
   'openai anthropic google': {
     id: 'itemId',
-    blob: 'signature redactedData reasoningEncryptedContent thoughtSignature',
+    signature: 'signature reasoningEncryptedContent thoughtSignature',
+    blob: 'redactedData',
   },
 }
 
 const OF_BEDROCK: PlacedSettings = {
   [BLOCKS]: {
-    ...{ inner: 'toolUse reasoningContent guardContent image document video', json: 'json' },
-    ...{ result: 'toolResult', open: 'cachePoint' },
+    inner: 'toolUse reasoningContent guardContent image document video',
+    json: 'json',
+    result: 'toolResult',
+    open: 'cachePoint',
   },
   system: { open: 'cachePoint', inner: 'guardContent' },
   toolUse: { jsonCall: 'input', id: 'toolUseId', name: 'name' },
   toolResult: { inner: 'content', id: 'toolUseId', word: 'status' },
   reasoningContent: { inner: 'reasoningText', blob: 'redactedContent' },
-  reasoningText: { blob: 'signature' },
+  reasoningText: { signature: 'signature' },
   guardContent: { inner: 'text image' },
   'image document video': { inner: 'source', word: 'format' },
   source: { file: 'bytes', text: 'text', open: 's3Location' },
@@ -60,5 +66,8 @@ const OF_BEDROCK: PlacedSettings = {
 
 /** What messages of further APIs hold. */
 export const OF_OTHER_MESSAGES: readonly PlacedSettings[] = [
-  ...[OF_COHERE, OF_AG_UI, OF_AI_SDK, OF_BEDROCK],
+  OF_COHERE,
+  OF_AG_UI,
+  OF_AI_SDK,
+  OF_BEDROCK,
 ]

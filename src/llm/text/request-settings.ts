@@ -7,19 +7,21 @@ import { inBothSpellings, OPTIONS } from './settings.js'
 const OF_REQUEST: PlacedSettings = {
   ...OPTIONS,
   request: {
-    ...{ model: 'model models', key: 'user safety_identifier prompt_cache_key request_id' },
-    ...{
-      id: 'previous_response_id conversation container agent_id assistant_id',
-      size: 'keep_alive size',
-    },
-    ...{ type: 'include anthropic_version', beta: 'betas anthropic_beta' },
+    model: 'model models',
+    key: 'user safety_identifier prompt_cache_key request_id',
+    id: 'previous_response_id conversation container agent_id assistant_id',
+    size: 'keep_alive size',
+    type: 'include anthropic_version',
+    beta: 'betas anthropic_beta',
     retention: 'prompt_cache_retention',
     word: `service_tier reasoning_effort verbosity truncation encoding_format modalities tool_choice function_call
       response_format format speed inference_geo quality response_role input_type truncate background moderation
       output_format style stream_format input_fidelity route transforms reasoning_format citation_options search_mode
       search_recency_filter image_format_filter stream_mode prompt_mode safety_mode think task output_dtype
       embedding_type embedding_types guided_decoding_backend samplers`,
-    ...{ name: 'voice', number: 'seconds', code: 'search_language_filter language_preference' },
+    name: 'voice',
+    number: 'seconds',
+    code: 'search_language_filter language_preference',
     open: `reasoning text audio thinking cache_control output_config context_management compaction mcp_servers provider
       web_search_options stream_options plugins image_config search_parameters structured_outputs data_sources
       tool_resources truncation_strategy extra_body image_data`,
@@ -37,7 +39,9 @@ const OF_REQUEST: PlacedSettings = {
   thinking: { word: 'display' },
   output_config: { word: 'effort', open: 'format' },
   mcp_servers: {
-    ...{ url: 'url', name: 'name', credential: 'authorization_token' },
+    url: 'url',
+    name: 'name',
+    credential: 'authorization_token',
     open: 'tool_configuration',
   },
   tool_configuration: { name: 'allowed_tools' },
@@ -66,11 +70,11 @@ const OF_REQUEST: PlacedSettings = {
 const OF_DATA_SOURCES: PlacedSettings = {
   data_sources: { open: 'parameters' },
   parameters: {
-    ...{ url: 'endpoint', name: 'index_name semantic_configuration', credential: 'key' },
-    ...{
-      word: 'query_type include_contexts',
-      open: 'authentication embedding_dependency fields_mapping',
-    },
+    url: 'endpoint',
+    name: 'index_name semantic_configuration',
+    credential: 'key',
+    word: 'query_type include_contexts',
+    open: 'authentication embedding_dependency fields_mapping',
   },
   authentication: { credential: 'key access_token', id: 'managed_identity_resource_id' },
   embedding_dependency: { name: 'deployment_name', url: 'endpoint', open: 'authentication' },
@@ -85,7 +89,8 @@ const OF_AGENTS: PlacedSettings = {
 /** Bedrock's options; toolConfig defines tools. */
 const OF_BEDROCK: PlacedSettings = {
   request: {
-    ...{ open: 'inferenceConfig guardrailConfig performanceConfig serviceTier', id: 'modelId' },
+    open: 'inferenceConfig guardrailConfig performanceConfig serviceTier',
+    id: 'modelId',
     path: 'additionalModelResponseFieldPaths',
   },
   guardrailConfig: {
@@ -98,8 +103,10 @@ const OF_BEDROCK: PlacedSettings = {
 /** Mistral's conversations, Gemini's interactions and OpenAI's threads. */
 const OF_CONVERSATIONS: PlacedSettings = {
   request: {
-    ...{ id: 'previous_interaction_id', mime: 'response_mime_type', model: 'agent' },
-    ...{ word: 'handoff_execution response_modalities role' },
+    id: 'previous_interaction_id',
+    mime: 'response_mime_type',
+    model: 'agent',
+    word: 'handoff_execution response_modalities role',
     open: 'completion_args generation_config agent_config tool_outputs',
   },
   completion_args: { word: 'tool_choice reasoning_effort', open: 'response_format' },
@@ -110,22 +117,28 @@ const OF_CONVERSATIONS: PlacedSettings = {
 
 /** The form of a request's members outside its messages. */
 export const REQUEST = openForm(
-  ...[OF_REQUEST, OF_DATA_SOURCES, OF_AGENTS, OF_BEDROCK, OF_CONVERSATIONS],
+  OF_REQUEST,
+  OF_DATA_SOURCES,
+  OF_AGENTS,
+  OF_BEDROCK,
+  OF_CONVERSATIONS,
 )
 
 /** The same for Gemini. */
 export const GEMINI_REQUEST = openForm(
   inBothSpellings({
     request: {
-      ...{ model: 'model', id: 'cachedContent', word: 'serviceTier', number: 'ttl' },
-      ...{
-        date: 'expireTime',
-        open: 'generationConfig toolConfig safetySettings modelArmorConfig',
-      },
+      model: 'model',
+      id: 'cachedContent',
+      word: 'serviceTier',
+      number: 'ttl',
+      date: 'expireTime',
+      open: 'generationConfig toolConfig safetySettings modelArmorConfig',
     },
     generationConfig: {
-      ...{ mime: 'responseMimeType', word: 'responseModalities mediaResolution' },
-      ...{ schema: 'responseSchema responseJsonSchema _responseJsonSchema' },
+      mime: 'responseMimeType',
+      word: 'responseModalities mediaResolution',
+      schema: 'responseSchema responseJsonSchema _responseJsonSchema',
       open: 'thinkingConfig speechConfig imageConfig routingConfig modelSelectionConfig',
     },
     routingConfig: { open: 'autoMode manualMode' },
@@ -141,7 +154,9 @@ export const GEMINI_REQUEST = openForm(
     replicatedVoiceConfig: { mime: 'mimeType', blob: 'voiceSampleAudio' },
     prebuiltVoiceConfig: { name: 'voiceName' },
     imageConfig: {
-      ...{ size: 'aspectRatio imageSize', word: 'personGeneration', open: 'imageOutputOptions' },
+      size: 'aspectRatio imageSize',
+      word: 'personGeneration',
+      open: 'imageOutputOptions',
     },
     imageOutputOptions: { mime: 'mimeType' },
     toolConfig: { open: 'functionCallingConfig retrievalConfig' },

@@ -6,8 +6,11 @@ import { isShape } from './shapes.js'
 
 const SCHEMA = openForm({
   '': {
-    ...{ jsonType: 'type', ref: '$ref $dynamicRef', url: '$schema $id' },
-    ...{ word: 'format contentEncoding', mime: 'contentMediaType' },
+    jsonType: 'type',
+    ref: '$ref $dynamicRef',
+    url: '$schema $id',
+    word: 'format contentEncoding',
+    mime: 'contentMediaType',
     name: 'required propertyOrdering property_ordering $anchor $dynamicAnchor',
     schema: `items prefixItems additionalItems unevaluatedItems contains additionalProperties unevaluatedProperties
       propertyNames allOf anyOf any_of oneOf not if then else`,

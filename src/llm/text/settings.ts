@@ -36,19 +36,27 @@ export const OF_MESSAGES: PlacedSettings = {
   },
   ...FILTERED,
   delta: {
-    ...{ id: 'id tool_call_id container_id', word: 'role stop_reason phase' },
-    blob: 'signature encrypted_content',
+    id: 'id tool_call_id container_id',
+    word: 'role stop_reason phase',
+    signature: 'signature',
+    blob: 'encrypted_content',
   },
   tool_calls: { id: 'id index', open: 'extra_content' },
   extra_content: { open: 'google' },
-  google: { blob: 'thought_signature' },
+  google: { signature: 'thought_signature' },
   'function function_call custom': { name: 'name' },
   [ofTypes(BLOCKS, 'tool_use server_tool_use mcp_tool_use')]: { name: 'name' },
   [BLOCKS]: {
-    ...{ id: 'id tool_use_id file_id', name: 'server_name mcp_server_name tool_name' },
-    ...{ word: 'stop_reason file_type', type: 'error_code', date: 'retrieved_at', url: 'url' },
-    ...{ mime: 'media_type mime_type', open: 'from to trigger caller image_file' },
-    blob: 'signature encrypted_content encrypted_index encrypted_stdout',
+    id: 'id tool_use_id file_id',
+    name: 'server_name mcp_server_name tool_name',
+    word: 'stop_reason file_type',
+    type: 'error_code',
+    date: 'retrieved_at',
+    url: 'url',
+    mime: 'media_type mime_type',
+    open: 'from to trigger caller image_file',
+    signature: 'signature',
+    blob: 'encrypted_content encrypted_index encrypted_stdout',
   },
   'from to': { model: 'model' },
   trigger: { word: 'category' },
@@ -59,7 +67,9 @@ export const OF_MESSAGES: PlacedSettings = {
   file: { id: 'file_id' },
   audio: { id: 'id', word: 'format' },
   input_audio: { word: 'format' },
-  reasoning_details: { id: 'id', type: 'format', blob: 'signature' },
+  reasoning_details: { id: 'id', type: 'format', signature: 'signature' },
+  // LiteLLM's thoughts of Anthropic's models.
+  thinking_blocks: { signature: 'signature' },
   annotations: { url: 'url', id: 'file_id', open: 'url_citation file_citation' },
   'url_citation file_citation': { url: 'url', id: 'file_id' },
   'citations citation': { url: 'url', id: 'file_id', blob: 'encrypted_index' },
@@ -70,11 +80,14 @@ export const OF_MESSAGES: PlacedSettings = {
 export const OF_ITEMS: PlacedSettings = {
   ...EVERYWHERE,
   item: {
-    ...{ id: 'id call_id approval_request_id container_id created_by' },
-    ...{ name: 'server_label namespace', blob: 'encrypted_content', size: 'size' },
-    ...{ word: 'role status phase execution background output_format quality' },
+    id: 'id call_id approval_request_id container_id created_by',
+    name: 'server_label namespace',
+    blob: 'encrypted_content',
+    size: 'size',
+    word: 'role status phase execution background output_format quality',
     open: 'pending_safety_checks acknowledged_safety_checks caller environment',
   },
+  'item:reasoning': { signature: 'encrypted_content' },
   [ofTypes('item data', 'function_call custom_tool_call mcp_call mcp_approval_request')]: {
     name: 'name',
   },
@@ -82,7 +95,10 @@ export const OF_ITEMS: PlacedSettings = {
   environment: { id: 'container_id' },
   'pending_safety_checks acknowledged_safety_checks': { id: 'id', type: 'code' },
   'content part output': {
-    ...{ id: 'id file_id', word: 'detail status', url: 'url file_url', open: 'outcome' },
+    id: 'id file_id',
+    word: 'detail status',
+    url: 'url file_url',
+    open: 'outcome',
     blob: 'encrypted_content',
   },
   outputs: { url: 'url' },
@@ -107,7 +123,7 @@ const bothOf = (names: string): string =>
 
 /** Contents and candidates of Gemini. */
 export const OF_CONTENTS: PlacedSettings = inBothSpellings({
-  ...{ parts: { blob: 'thoughtSignature', open: 'fileData videoMetadata mediaResolution' } },
+  parts: { signature: 'thoughtSignature', open: 'fileData videoMetadata mediaResolution' },
   'functionCall functionResponse': { id: 'id', name: 'name', word: 'scheduling' },
   'toolCall toolResponse': { id: 'id', name: 'name', word: 'toolType' },
   partialArgs: { path: 'jsonPath' },
@@ -147,7 +163,9 @@ export const OPTIONS: PlacedSettings = {
   text: { word: 'verbosity', open: 'format' },
   // Some servers take the schema itself in this place.
   'format json_schema': {
-    ...{ name: 'name required', schema: 'schema items', schemas: 'properties $defs definitions' },
+    name: 'name required',
+    schema: 'schema items',
+    schemas: 'properties $defs definitions',
   },
   reasoning: { word: 'effort', summary: 'summary generate_summary' },
   context_management: { open: 'edits applied_edits' },
@@ -163,8 +181,13 @@ const OF_ERROR: PlacedSettings = {
   '': { open: 'error errors detail details' },
   reply: { name: 'type error_type', id: 'code', path: 'param', word: 'status' },
   'error errors detail details fieldViolations innererror': {
-    ...{ name: 'type', id: 'code domain request_id @type', word: 'status', number: 'retryDelay' },
-    ...{ path: 'param loc field', open: 'fieldViolations innererror', type: 'reason' },
+    name: 'type',
+    id: 'code domain request_id @type',
+    word: 'status',
+    number: 'retryDelay',
+    path: 'param loc field',
+    open: 'fieldViolations innererror',
+    type: 'reason',
   },
   innererror: { open: 'content_filter_result content_filter_results' },
 }
@@ -185,10 +208,13 @@ export const OF_REPLY: PlacedSettings = {
     safetyRatings: { word: 'category probability severity' },
   }),
   reply: {
-    ...{ id: 'id request_id responseId response_id previous_response_id conversation container' },
-    ...{ type: 'object', model: 'model modelVersion model_version' },
-    ...{ date: 'createTime create_time', retention: 'prompt_cache_retention' },
-    ...{ name: 'system_fingerprint provider', key: 'user safety_identifier prompt_cache_key' },
+    id: 'id request_id responseId response_id previous_response_id conversation container',
+    type: 'object',
+    model: 'model modelVersion model_version',
+    date: 'createTime create_time',
+    retention: 'prompt_cache_retention',
+    name: 'system_fingerprint provider',
+    key: 'user safety_identifier prompt_cache_key',
     // Perplexity's sources.
     url: 'citations',
     word: 'status role stop_reason service_tier truncation tool_choice',
@@ -225,14 +251,14 @@ export const OF_RESPONSE_EVENT: PlacedSettings = {
 const OF_LISTS: PlacedSettings = {
   reply: { id: 'first_id last_id', open: 'data models' },
   'data models': {
-    ...{
-      id: 'id parent root',
-      name: 'owned_by',
-      type: 'object',
-      word: 'status role purpose',
-      blob: 'embedding',
-    },
-    ...{ model: 'model name', date: 'created_at', open: 'permission' },
+    id: 'id parent root',
+    name: 'owned_by',
+    type: 'object',
+    word: 'status role purpose',
+    blob: 'embedding',
+    model: 'model name',
+    date: 'created_at',
+    open: 'permission',
   },
   permission: { id: 'id', type: 'object' },
 }
@@ -251,7 +277,12 @@ const OF_STORED: PlacedSettings = {
 /** The form of JSON that is no reply of a model: errors, lists, stored objects. */
 export const ANSWER = openForm(
   OF_ERROR,
-  ...[OF_REPLY, OF_LISTS, OF_STORED, OF_MESSAGES, OF_CONTENTS, OF_ITEMS],
+  OF_REPLY,
+  OF_LISTS,
+  OF_STORED,
+  OF_MESSAGES,
+  OF_CONTENTS,
+  OF_ITEMS,
 )
 
 /** Words that an object of no API may have as its type or role. */

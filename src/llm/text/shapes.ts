@@ -158,8 +158,10 @@ const SHAPES = {
     longest: 4096,
     fits: (value) => isUrl(value) || (value.length <= LONGEST_URI && OTHER_URI.test(value)),
   },
-  /** Encrypted thinking, signatures, vectors. */
+  /** Encrypted words, vectors. */
   blob: { longest: Infinity, fits: isEncoded, fitsPiece: isBase64 },
+  /** What a provider checks against the texts beside it. */
+  signature: { longest: Infinity, fits: isEncoded, fitsPiece: isBase64 },
   /** Characters that hide the length of an event. */
   padding: { longest: 64, fits: isPadding },
   credential: {

@@ -4,6 +4,8 @@ import type { Span } from '../../json/json-node.js'
 import { applyEdits, type Edit, type JsonText } from '../../json/json-text.js'
 import { Pace, type Work } from '../../turns.js'
 import type { LlmApi } from './api.js'
+import type { CallNames } from './calls.js'
+import { type Companion, untold } from './companions.js'
 import { changed, type EntryKind } from './conversation.js'
 import type { Usage } from './usage.js'
 
@@ -33,6 +35,10 @@ export interface Piece {
   readonly isAhead?: boolean
   /** It belongs to a text that another event has begun. */
   readonly continues?: boolean
+  /** The index of its choice, where the client asked for one and this is another. */
+  readonly choice?: string
+  /** What the event calls the call that it belongs to. Another id, or another name without one, begins another call. */
+  readonly call?: CallNames
 }
 
 /** Whether no later event continues the text. */
@@ -66,6 +72,8 @@ export interface StreamEvent {
    * or "" for all; read by endedBy(). Repeats may follow; pieces of an ended channel begin a new text.
    */
   readonly ends: readonly string[]
+  /** What is true of one text alone, in this event or in those before it. */
+  readonly companions: readonly Companion[]
   /** The model and the tokens that it names; undefined: none. */
   readonly usage?: Usage | undefined
 }
@@ -83,6 +91,18 @@ export function endedBy(ends: readonly string[]): (channel: string) => boolean {
   }
 }
 
+/**
+ * Returns a test for ends that may be none. Some servers send a finish reason with every piece of a choice: only the
+ * next event tells if it has finished.
+ */
+export function claimsOf({ api, pieces, ends }: StreamEvent): (end: string) => boolean {
+  if (api === 'openai-responses' || ends.length === 0) return () => false
+  const speaking = new Set<string>()
+  for (const { channel, text } of pieces)
+    if (text !== '') speaking.add(channel.split(' ', 1)[0] ?? '')
+  return (end) => /^\d+$/.test(end) && speaking.has(end)
+}
+
 /** What the places of an event say now; undefined: no change. */
 export interface EventTexts {
   /** One per piece. */
@@ -91,6 +111,8 @@ export interface EventTexts {
   readonly repeats: readonly (string | undefined)[]
   /** Echoes of texts near which something changed. */
   readonly emptied?: readonly Span[]
+  /** Companions of texts that changed. */
+  readonly untrue?: readonly Companion[]
 }
 
 /** Returns the event's data with other texts; the same string if nothing changed. */
@@ -99,11 +121,11 @@ export function* rewriteEvent(
   texts: EventTexts,
 ): Work<string> {
   const { text } = event.json
-  const { emptied = [] } = texts
+  const { emptied = [], untrue = [] } = texts
   const isSame = (found: readonly (Piece | Repeat)[], now: readonly (string | undefined)[]) =>
     now.every((one, index) => one === undefined || one === found[index]?.text)
   if (
-    emptied.length === 0 &&
+    emptied.length + untrue.length === 0 &&
     isSame(event.pieces, texts.pieces) &&
     isSame(event.repeats, texts.repeats)
   )
@@ -126,6 +148,7 @@ export function* rewriteEvent(
   yield* change(event.pieces, texts.pieces)
   yield* change(event.repeats, texts.repeats)
   emptied.forEach(empty)
+  for (const companion of untrue) edits.set(companion.place.start, untold(companion))
   if (edits.size === 0) return text
   return yield* applyEdits(text, [...edits.values()], pace)
 }

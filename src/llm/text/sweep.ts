@@ -5,6 +5,7 @@ import type { JsonNode } from '../../json/json-node.js'
 import type { JsonObjectNode, JsonStringNode } from '../../json/members.js'
 import { UnreadableForm } from '../../json/unreadable-form.js'
 import { PIECE, type Soon, unitsOf, type Work } from '../../turns.js'
+import { BESIDE_TEXTS, noteNumber, noteSignature } from './companions.js'
 import { sweepDefinitions } from './definition.js'
 import { type Form, type Holds, holdsOf, TEXTS } from './form.js'
 import {
@@ -61,20 +62,26 @@ export function* sweepObject(
     if (isList && !isChosen && ECHOES.has(name)) echoes.push({ name, node: value })
     else if (isList || value.type === 'string') {
       if (at.json.pace.isDue(value.type === 'string' ? unitsOf(value.value.length) : 1)) yield
-      const work = sweepSoon(
-        value,
-        { name, holds: holdsOf(form, type, owner, name) },
-        inner,
-        form,
-        out,
-      )
+      const holds = holdsOf(form, type, owner, name)
+      const before = out.length
+      const about = isList && BESIDE_TEXTS.has(name) ? besideTexts(object, inner) : inner
+      const work = sweepSoon(value, { name, holds }, about, form, out)
       if (work !== undefined) yield* work
-    } else if (value.type === 'number' && SPOKEN.has(name)) {
-      if (isText({ name, holds: holdsOf(form, type, owner, name) })) throw ofNumber()
+      // One that does not look like a signature is a text.
+      if (holds === 'signature' && value.type === 'string' && out.length === before)
+        noteSignature(value, object, at)
+    } else if (value.type === 'number') {
+      noteNumber(name, value, at)
+      if (SPOKEN.has(name) && isText({ name, holds: holdsOf(form, type, owner, name) }))
+        throw ofNumber()
     }
   }
   if (echoes.length > 0) yield* addEchoes(out, first, echoes, inner)
 }
+
+/** Returns the context of a member whose companions are about what is beside it. */
+const besideTexts = (object: JsonObjectNode, at: At): At =>
+  at.about === undefined ? { ...at, about: { object, channel: at.channel ?? '' } } : at
 
 /** Members that a model reads; what else is a number there could be an index or a code. */
 const SPOKEN: ReadonlySet<string> = new Set(['text', 'content'])

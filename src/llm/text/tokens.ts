@@ -6,17 +6,18 @@ import type { Work } from '../../turns.js'
 import { type At, below, type FoundText, type Source } from './found-text.js'
 import { isPlainName } from './shapes.js'
 
-/** Members that repeat the texts of their object, token by token. */
-export const ECHOES: ReadonlySet<string> = new Set([
+/** Members with an object for each token, and in it as many alternatives as the client has asked for. */
+export const LOG_PROBABILITIES: ReadonlySet<string> = new Set([
   'logprobs',
   'logprobsResult',
   'logprobs_result',
   'prompt_logprobs',
-  'token_ids',
-  'tokens',
   // Member of llama.cpp's replies.
   'completion_probabilities',
 ])
+
+/** Members that repeat the texts of their object, token by token. */
+export const ECHOES: ReadonlySet<string> = new Set([...LOG_PROBABILITIES, 'token_ids', 'tokens'])
 
 /** A member that repeats the texts beside it. */
 export interface Echo {

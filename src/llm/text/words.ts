@@ -9,12 +9,20 @@ import type { Conversation, Entry } from './conversation.js'
 export function* wordsIn(body: Uint8Array): Work<Omit<Conversation, 'api'> | undefined> {
   const text = yield* decodeUtf8InTurns(body)
   if (text === undefined) return undefined
-  const json: JsonText = { text, root: { type: 'null', start: 0, end: text.length }, values: 0 }
+  const json: JsonText = {
+    text,
+    root: { type: 'null', start: 0, end: text.length },
+    values: 0,
+    isWellFormed: true,
+  }
   return { json, entries: text.trim() === '' ? [] : [wordsEntry(text, 'assistant')] }
 }
 
 /** Returns the entry of a body that is one text. */
 export const wordsEntry = (text: string, role: string): Entry => ({
-  ...{ kind: 'text', role, content: text, form: 'json' },
+  kind: 'text',
+  role,
+  content: text,
+  form: 'json',
   place: { start: 0, end: text.length },
 })

@@ -31,7 +31,7 @@ export const align = (original: string, changed: string): Sliced<readonly Change
 
 class Alignment {
   /** Number of places examined. */
-  private spent = 0
+  #spent = 0
 
   constructor(
     private readonly original: string,
@@ -43,10 +43,10 @@ class Alignment {
     const changes: Change[] = []
     let [at, now] = [0, 0]
     for (;;) {
-      const same = yield* this.agreement(at, now)
+      const same = yield* this.#agreement(at, now)
       const [start, from] = [at + same, now + same]
       if (start === original.length && from === changed.length) return changes
-      const { end, to } = yield* this.endOfChange(start, from)
+      const { end, to } = yield* this.#endOfChange(start, from)
       changes.push({ start, end, from, to })
       at = end
       now = to
@@ -54,18 +54,18 @@ class Alignment {
   }
 
   /** Counts a place. True if the slice is over. */
-  private isOver(): boolean {
-    this.spent += 1
-    return this.spent % ALIGN_SLICE === 0
+  #isOver(): boolean {
+    this.#spent += 1
+    return this.#spent % ALIGN_SLICE === 0
   }
 
-  private *agreement(at: number, now: number): Sliced<number> {
+  *#agreement(at: number, now: number): Sliced<number> {
     const { original, changed } = this
     const most = Math.min(original.length - at, changed.length - now)
     let length = 0
     while (length < most && original.charCodeAt(at + length) === changed.charCodeAt(now + length)) {
       length += 1
-      if (length % 8 === 0 && this.isOver()) yield
+      if (length % 8 === 0 && this.#isOver()) yield
     }
     return splitsPair(original, at + length) || splitsPair(changed, now + length)
       ? length - 1
@@ -73,11 +73,11 @@ class Alignment {
   }
 
   /** Returns the nearest place after a change where both agree again for a while; else where they agree to the end. */
-  private *endOfChange(start: number, from: number): Sliced<End> {
+  *#endOfChange(start: number, from: number): Sliced<End> {
     const { original, changed } = this
     const most = Math.min(FAR, Math.max(original.length - start, changed.length - from))
     for (let reach = NEAR; ; reach *= 4) {
-      const found = yield* this.agreementWithin(start, from, Math.min(reach, FAR))
+      const found = yield* this.#agreementWithin(start, from, Math.min(reach, FAR))
       if (found !== undefined) return found
       if (reach >= most) break
     }
@@ -85,19 +85,19 @@ class Alignment {
     return { end: original.length - length, to: changed.length - length }
   }
 
-  private *agreementWithin(start: number, from: number, reach: number): Sliced<End | undefined> {
+  *#agreementWithin(start: number, from: number, reach: number): Sliced<End | undefined> {
     const { original, changed } = this
     const places = new Map<string, number>()
     for (let to = Math.min(from + reach, changed.length - AGREEMENT); to >= from; to -= 1) {
       places.set(changed.slice(to, to + AGREEMENT), to)
-      if (this.isOver()) yield
+      if (this.#isOver()) yield
     }
     let nearest: End | undefined
     const distance = ({ end, to }: End): number => end - start + to - from
     const last = Math.min(start + reach, original.length - AGREEMENT)
     for (let end = start; end <= last; end += 1) {
       if (nearest !== undefined && end - start >= distance(nearest)) break
-      if (this.isOver()) yield
+      if (this.#isOver()) yield
       const to = places.get(original.slice(end, end + AGREEMENT))
       if (to === undefined || splitsPair(original, end)) continue
       if (nearest === undefined || distance({ end, to }) < distance(nearest)) nearest = { end, to }

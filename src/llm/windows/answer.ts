@@ -23,8 +23,10 @@ export const answerFrom = (
   changes: changes
     .filter(({ start }) => start >= at)
     .map(({ start, end, from, to: last }) => ({
-      ...{ start: start - at, end: end - at },
-      ...{ from: from - to, to: last - to },
+      start: start - at,
+      end: end - at,
+      from: from - to,
+      to: last - to,
     })),
 })
 

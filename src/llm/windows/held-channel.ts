@@ -1,10 +1,10 @@
 // Holds one channel of a streamed reply: which part of its text is free to leave, and what that has become.
 
+import { firstWhere } from '../text/first-where.js'
 import type { Piece } from '../text/stream-event.js'
 import type { Sliced } from './align.js'
 import { createContinuedText } from './continued-text.js'
 import type { HeldText, Release, TextEdit, WindowAnswer } from './held-text.js'
-import { createWholeText } from './whole-text.js'
 import { createWindowedText } from './windowed-text.js'
 
 /** Who says the text of a channel, and in what form. */
@@ -72,9 +72,9 @@ class Channel implements HeldChannel {
   isEnded = false
   isChanged = false
   received: string | undefined = ''
-  private free = 0
-  private edits: TextEdit[] = []
-  private ahead: Release['ahead'] = []
+  #free = 0
+  #edits: TextEdit[] = []
+  #ahead: Release['ahead'] = []
 
   constructor(
     readonly speaker: Speaker,
@@ -85,7 +85,7 @@ class Channel implements HeldChannel {
   }
 
   push(more: string, type?: string): void {
-    this.add(this.text.push(more, type))
+    this.#add(this.text.push(more, type))
     this.received =
       this.received !== undefined && this.form.mayKeep(more.length)
         ? this.received + more
@@ -94,42 +94,42 @@ class Channel implements HeldChannel {
 
   end(): void {
     this.isEnded = true
-    this.add(this.text.end())
+    this.#add(this.text.end())
   }
 
   *answered(answer: WindowAnswer): Sliced<void> {
-    this.add(yield* this.text.answered(answer))
+    this.#add(yield* this.text.answered(answer))
   }
 
   isFree(upTo: number): boolean {
-    return upTo <= this.free
+    return upTo <= this.#free
   }
 
   isDone(): boolean {
-    return this.isEnded && this.free === this.text.length
+    return this.isEnded && this.#free === this.text.length
   }
 
   leave(start: number, part: string): string {
     const upTo = start + part.length
-    const now = edited(part, start, this.edits, this.isEnded && upTo === this.text.length)
+    const now = edited(part, start, this.#edits, this.isEnded && upTo === this.text.length)
     if (this.received === undefined)
-      this.edits = this.edits.filter((edit) => edit.end + this.form.holdBack >= upTo)
+      this.#edits = this.#edits.filter((edit) => edit.end + this.form.holdBack >= upTo)
     return now
   }
 
   isNearChange(start: number, end: number): boolean {
     const { holdBack } = this.form
-    return [this.edits, this.ahead ?? []].some((changes) => {
+    return [this.#edits, this.#ahead ?? []].some((changes) => {
       const near = changes[firstEndingAt(changes, start - holdBack)]
       return near !== undefined && near.start <= end + holdBack
     })
   }
 
-  private add(release: Release | undefined): void {
+  #add(release: Release | undefined): void {
     if (release === undefined) return
-    this.free = release.upTo
-    this.ahead = release.ahead
-    for (const edit of release.edits) this.edits.push(edit)
+    this.#free = release.upTo
+    this.#ahead = release.ahead
+    for (const edit of release.edits) this.#edits.push(edit)
     this.isChanged ||= release.edits.length > 0
   }
 }
@@ -154,12 +154,57 @@ function edited(part: string, start: number, edits: readonly TextEdit[], isLast:
 }
 
 /** edits: in order, without overlaps. Returns the index of the first that ends at this offset or after it. */
-function firstEndingAt(edits: readonly Pick<TextEdit, 'end'>[], at: number): number {
-  let [low, high] = [0, edits.length]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((edits[middle]?.end ?? 0) < at) low = middle + 1
-    else high = middle
+const firstEndingAt = (edits: readonly Pick<TextEdit, 'end'>[], at: number): number =>
+  firstWhere(edits, ({ end }) => end >= at)
+
+// A text that is shown once, when it is complete: the arguments of a tool call (decision 19a).
+
+/** Creates a text that is shown once, when it is complete. */
+const createWholeText = (): HeldText => new WholeText()
+
+class WholeText implements HeldText {
+  readonly isStuck = false
+  readonly others = []
+  #text = ''
+  #state: 'comes' | 'ended' | 'asked' = 'comes'
+
+  get length(): number {
+    return this.#text.length
   }
-  return low
+
+  get unseen(): number {
+    return this.#state === 'asked' ? 0 : this.#text.length
+  }
+
+  push(more: string): undefined {
+    this.#text += more
+  }
+
+  end(): Release | undefined {
+    if (this.#state === 'comes') this.#state = 'ended'
+    return this.#text === '' ? this.#all([]) : undefined
+  }
+
+  due(): 'at-once' | 'no' {
+    return this.#isUnseen() ? 'at-once' : 'no'
+  }
+
+  take(): string | undefined {
+    if (!this.#isUnseen()) return undefined
+    this.#state = 'asked'
+    return this.#text
+  }
+
+  *answered({ content }: WindowAnswer): Sliced<Release> {
+    const text = this.#text
+    return this.#all(content === text ? [] : [{ start: 0, end: text.length, text: content }])
+  }
+
+  #all(edits: Release['edits']): Release {
+    return { upTo: this.#text.length, edits }
+  }
+
+  #isUnseen(): boolean {
+    return this.#state === 'ended' && this.#text !== ''
+  }
 }

@@ -8,17 +8,17 @@ import { ReplyChannels, type ReplyForm } from './reply-channels.js'
 
 /** Collects the texts that have left, for webhooks of mode Async. */
 export class WatchedReply implements Watch {
-  private readonly texts: ReplyChannels
+  readonly #texts: ReplyChannels
 
   constructor(form: ReplyForm) {
-    this.texts = new ReplyChannels(form)
+    this.#texts = new ReplyChannels(form)
   }
 
   *left(
     { api, type, pieces, repeats, ends, pieceTexts, repeatTexts }: LeavingEvent,
     pace: Pace,
   ): Work<void> {
-    const { texts } = this
+    const texts = this.#texts
     for (const [index, piece] of pieces.entries()) {
       if (pace.isDue()) yield
       texts.piece(piece, api, pieceTexts[index])
@@ -27,25 +27,25 @@ export class WatchedReply implements Watch {
       if (pace.isDue()) yield
       texts.repeat(repeat, type, repeatTexts[index])
     }
-    this.texts.end(ends)
-    this.texts.forgetDone()
+    this.#texts.end(ends)
+    this.#texts.forgetDone()
   }
 
   isSeen(): boolean {
-    return this.texts.live().every((channel) => !channel.isEnded)
+    return this.#texts.live().every((channel) => !channel.isEnded)
   }
 
   /** Called when nothing more leaves. */
   end(): void {
-    this.texts.end([''])
+    this.#texts.end([''])
   }
 
   channels(): Iterable<HeldChannel> {
-    return this.texts.live()
+    return this.#texts.live()
   }
 
   /** Number of characters that no webhook has been asked about. */
   unseen(): number {
-    return this.texts.live().reduce((sum, { text }) => sum + text.unseen, 0)
+    return this.#texts.live().reduce((sum, { text }) => sum + text.unseen, 0)
   }
 }

@@ -86,7 +86,8 @@ const META = {
 }
 
 const ANNOTATED = {
-  ...{ ...META, ...ICONS },
+  ...META,
+  ...ICONS,
   annotations: place({ word: 'audience', date: 'lastModified' }),
 }
 
@@ -99,11 +100,19 @@ const RESOURCE = place(
 /** A block of content. */
 const CONTENT = nested(
   {
-    ...{ type: 'type', echoed: 'id toolUseId', id: 'name' },
-    ...{ uri: 'uri', mime: 'mimeType', files: 'data' },
+    type: 'type',
+    echoed: 'id toolUseId',
+    id: 'name',
+    uri: 'uri',
+    mime: 'mimeType',
+    files: 'data',
   },
   (self) => ({ ...ANNOTATED, resource: RESOURCE, content: self }),
 )
+
+/** Whether a member holds the content of one message or result, which a model reads as one. */
+export const isContent = ({ inner }: McpPlace, name: string): boolean =>
+  name === 'content' && inner.get(name) === CONTENT
 
 const MESSAGE = place({ word: 'role' }, { ...META, content: CONTENT })
 
@@ -118,7 +127,8 @@ const SCHEMA = nested(
 const TOOL = place(
   { id: 'name' },
   {
-    ...{ ...META, ...ICONS },
+    ...META,
+    ...ICONS,
     'inputSchema outputSchema': SCHEMA,
     execution: place({ word: 'taskSupport' }),
   },
@@ -136,7 +146,9 @@ export const PARAMS = nested(
     id: 'name logger',
     word: `${OF_TASK.word} level mode`,
     date: `${OF_TASK.date} protocolVersion`,
-    ...{ uri: 'uri url', name: 'includeContext', blob: 'requestState' },
+    uri: 'uri url',
+    name: 'includeContext',
+    blob: 'requestState',
   },
   (self) => ({
     ...META,
@@ -160,7 +172,8 @@ function resultWith(params: McpPlace): McpPlace {
       id: 'model',
       word: `${OF_TASK.word} role action`,
       date: `${OF_TASK.date} protocolVersion supportedVersions`,
-      ...{ name: 'resultType cacheScope stopReason', blob: 'requestState' },
+      name: 'resultType cacheScope stopReason',
+      blob: 'requestState',
     },
     {
       ...META,

@@ -6,10 +6,10 @@ import { plainJson } from '../../json/print-json.js'
 import type { Entry } from '../../llm/text/conversation.js'
 import { sweepDefinitions } from '../../llm/text/definition.js'
 import { foundFile, type FoundText, lookAt, type Source } from '../../llm/text/found-text.js'
-import { entriesOf } from '../../llm/text/message.js'
+import { entriesOf, numberedParts } from '../../llm/text/message.js'
 import { isFile, isPlainName, isShaped } from '../../llm/text/shapes.js'
 import { unitsOf, type Work } from '../../turns.js'
-import { isSentBack, type McpPlace, PARAMS, TEXT } from './places.js'
+import { isContent, isSentBack, type McpPlace, PARAMS, TEXT } from './places.js'
 
 /** The context of a value. */
 export interface Around {
@@ -34,13 +34,19 @@ export function* sweepValue(node: JsonNode, name: string, around: Around): Work<
     }
     case 'array':
       lookAt(node.items.length, around.json)
-      for (const item of node.items) yield* sweepValue(item, name, around)
-      return
+      return yield* sweepItems(node.items, name, around)
     case 'object':
       return yield* sweepObject(node, { ...around, place: placeOf(name, around) })
     default:
       if (pace.isDue()) yield
   }
+}
+
+function* sweepItems(items: readonly JsonNode[], name: string, around: Around): Work<void> {
+  const { json, out, place } = around
+  const first = out.length
+  for (const item of items) yield* sweepValue(item, name, around)
+  if (isContent(place, name)) out.push(...numberedParts(json, out.splice(first)))
 }
 
 const placeOf = (name: string, { place }: Pick<Around, 'place'>): McpPlace =>
@@ -66,7 +72,8 @@ function* sweepObject(object: JsonObjectNode, around: Around): Work<void> {
         continue
       }
     yield* sweepValue(value, name, {
-      ...{ json, out: around.out },
+      json,
+      out: around.out,
       role: name === 'systemPrompt' && place === PARAMS ? 'system' : inner.role,
       place: isEntered(object, name) ? TEXT : place,
     })
@@ -116,14 +123,21 @@ function* isSilent(
 
 /** What is sent back has no place: it is shown, and cannot be changed. */
 const textOf = (node: JsonStringNode, name: string, { role, place }: Around): Entry => ({
-  ...{ kind: 'text', role, content: node.value, form: 'string' },
+  kind: 'text',
+  role,
+  content: node.value,
+  form: 'string',
   ...(!isSentBack(place, name) && { place: span(node) }),
 })
 
 function* jsonOf(object: JsonObjectNode, { role, json, place }: Around): Work<Entry> {
   const content = yield* plainJson(object, json.text, json.pace)
   return {
-    ...{ kind: 'text', role, content, form: 'json', isJson: true },
+    kind: 'text',
+    role,
+    content,
+    form: 'json',
+    isJson: true,
     ...(!(yield* hasSentBack(object, place, json)) && { place: span(object) }),
   }
 }

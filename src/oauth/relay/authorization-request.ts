@@ -2,6 +2,7 @@
 
 import type { Relay } from '../../ir/relay.js'
 import { err, ok, type Result } from '../../result.js'
+import { isSameUri } from '../same-uri.js'
 import type { Client } from './client.js'
 import { type Parameters, words } from './parameters.js'
 import { isPermitted, isRegistered, isRelayRedirectUri } from './redirect-uri.js'
@@ -66,7 +67,7 @@ export function readAuthorizationRequest(
     unsupportedFault(parameters) ??
     responseTypeFault(get('response_type')) ??
     challengeFault(challenge, get('code_challenge_method')) ??
-    (get('resource') === undefined || get('resource') === relay.resource
+    (isSameUri(get('resource') ?? relay.resource, relay.resource)
       ? undefined
       : bad('invalid_target', `resource must be ${relay.resource}, or absent`)) ??
     promptFault(prompt) ??

@@ -5,8 +5,8 @@ import { isJsonObject, type Json, type JsonObject, parseJson } from '../../ir/js
 import type { Relay } from '../../ir/relay.js'
 import { err, ok, type Result } from '../../result.js'
 import { type JsonReply, parseRegistration, registrationRefused } from '../registration.js'
+import type { Vault } from '../vault.js'
 import { isPermitted, isRelayRedirectUri } from './redirect-uri.js'
-import type { Vault } from './vault.js'
 
 /** A client of a relay. */
 export interface Client {
@@ -78,7 +78,7 @@ function redirectFault(
   const bad = (description: string) => refused('invalid_redirect_uri', description)
   if (!isRedirectUris(uris))
     return bad(
-      `redirect_uris must be 1 to ${MAX_REDIRECT_URIS} absolute URIs without user and fragment, of https, http on loopback, or a scheme of the client's own`,
+      `redirect_uris must be 1 to ${MAX_REDIRECT_URIS} absolute URIs in their normal form, without user and fragment, of https, http on loopback, or a scheme of the client's own`,
     )
   return uris.every((uri) => isPermitted(uri, redirectUris))
     ? undefined

@@ -3,8 +3,8 @@
 
 import { isJsonObject, type Json, type JsonObject } from '../../ir/json.js'
 import type { Relay } from '../../ir/relay.js'
+import type { Vault } from '../vault.js'
 import { type Client, hashOfText } from './client.js'
-import type { Vault } from './vault.js'
 
 /** How long a consent is valid, in seconds. */
 export const CONSENT_SECONDS = 30 * 86_400

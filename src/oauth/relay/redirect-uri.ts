@@ -1,35 +1,30 @@
 // Checks redirect URIs: each must equal a registered one and match a pattern that the operator allows.
 
-import { isRedirectUri } from '../redirect-uri.js'
+import { isRedirectUri, LOOPBACK_URI } from '../redirect-uri.js'
 
 const MAX_LENGTH = 1024
 
-/** Separates the host from the port, which differs from one login to the next (RFC 8252 section 7.3). */
-const LOOPBACK = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(?::[0-9]{1,5})?((?:[/?].*)?)$/i
-
 /** Whether a URI is on loopback, where any local program can pretend to be the client. */
-export const isLoopbackUri = (uri: string): boolean => LOOPBACK.test(uri)
+export const isLoopbackUri = (uri: string): boolean => LOOPBACK_URI.test(uri)
 
 /** Whether a client of a relay may have this redirect URI: plain http is for loopback only. */
 export const isRelayRedirectUri = (uri: string): boolean =>
-  uri.length <= MAX_LENGTH && isRedirectUri(uri) && (!/^http:/i.test(uri) || isLoopbackUri(uri))
+  uri.length <= MAX_LENGTH && isRedirectUri(uri) && (!/^http:/.test(uri) || isLoopbackUri(uri))
 
 /** Whether uri equals a registered one; loopback addresses may differ in their port. */
 export function isRegistered(uri: string, registered: readonly string[]): boolean {
   if (registered.includes(uri)) return true
-  const own = LOOPBACK.exec(uri)
+  const own = LOOPBACK_URI.exec(uri)
   if (own === null) return false
   return registered.some((one) => {
-    const other = LOOPBACK.exec(one)
+    const other = LOOPBACK_URI.exec(one)
     return other !== null && other[1] === own[1] && other[2] === own[2]
   })
 }
 
 /** Whether uri matches a pattern of Relay.redirectUris. It must have passed isRelayRedirectUri(). */
 export const isPermitted = (uri: string, patterns: readonly string[]): boolean =>
-  patterns.some((pattern) =>
-    pattern === 'loopback' ? isLoopbackUri(uri) : fits(new URL(uri), pattern),
-  )
+  patterns.some((pattern) => (pattern === 'loopback' ? isLoopbackUri(uri) : fits(uri, pattern)))
 
 /** Whether a redirect URI of an earlier login is still good. The patterns may have been narrowed since. */
 export const isStillPermitted = (uri: string, patterns: readonly string[]): boolean =>
@@ -58,13 +53,18 @@ function atPortOf(pattern: string, uri: string): string {
  */
 const LEADS_OUT = /%(?:25|2e|2f|5c)|\/\.\.?;/i
 
-function fits(uri: URL, pattern: string): boolean {
+function fits(uri: string, pattern: string): boolean {
   if (!URL.canParse(pattern)) return false
-  const isPrefix = pattern.endsWith('/*')
-  const { protocol, host, pathname } = new URL(isPrefix ? pattern.slice(0, -1) : pattern)
-  if (protocol !== uri.protocol || host !== uri.host) return false
-  if (!isPrefix) return uri.pathname === pathname
-  return uri.pathname.startsWith(pathname) && !LEADS_OUT.test(uri.pathname)
+  const url = new URL(uri)
+  if (!pattern.endsWith('/*')) return url.href === new URL(pattern).href
+  const { protocol, host, pathname } = url
+  const below = new URL(pattern.slice(0, -1))
+  return (
+    protocol === below.protocol &&
+    host === below.host &&
+    pathname.startsWith(below.pathname) &&
+    !LEADS_OUT.test(pathname)
+  )
 }
 
 /** Adds parameters to the query of a URI. */

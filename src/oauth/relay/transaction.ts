@@ -2,9 +2,9 @@
 // for the client.
 
 import type { JsonObject } from '../../ir/json.js'
+import type { Vault } from '../vault.js'
 import type { AuthorizationRequest } from './authorization-request.js'
 import { hashOfText, metadataUrl } from './client.js'
-import type { Vault } from './vault.js'
 
 /** Time for a login at the provider. */
 export const LOGIN_SECONDS = 600
@@ -76,7 +76,12 @@ export function openLogin(vault: Vault, sealed: string, now: number): Login | un
   if (read === undefined) return undefined
   const { t = '', h = '', k = '', u = '', q = '', s = '', c, m } = read
   return {
-    ...{ id: t, cookieHash: h, clientHash: k, redirectUri: u, challenge: q, scopes: s },
+    id: t,
+    cookieHash: h,
+    clientHash: k,
+    redirectUri: u,
+    challenge: q,
+    scopes: s,
     ...(c === undefined ? {} : { state: c }),
     ...(m === undefined ? {} : { documentHost: m }),
   }

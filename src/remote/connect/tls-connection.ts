@@ -1,15 +1,14 @@
 // The thread's part of a TLS connection: opens it for another thread, and passes its bytes on.
 
-import { isIP } from 'node:net'
-import type { Duplex } from 'node:stream'
-import { connect, type TLSSocket } from 'node:tls'
+import { isIP, type Socket } from 'node:net'
+import { Duplex } from 'node:stream'
+import { checkServerIdentity, connect, type PeerCertificate, type TLSSocket } from 'node:tls'
 import type { MessagePort } from 'node:worker_threads'
+import { GatehouseError } from '../../errors.js'
 import type { Address, UpstreamTls } from '../../ir/destination.js'
-import { checkCertificateNames } from './certificate-names.js'
 import { ConnectionClosed, opened, openTcp } from './open-tcp.js'
 import { PortStream } from './port-stream.js'
 import { codeOf, RemoteError, type RemoteFailure } from './remote-failure.js'
-import { TimedSocket } from './timed-socket.js'
 import type { TlsContexts } from './tls-contexts.js'
 
 /** A connection that another thread wants. */
@@ -110,4 +109,84 @@ function passOn(from: Duplex, to: Duplex): void {
   from.on('close', () => {
     if (!from.readableEnded) to.destroy()
   })
+}
+
+// Checks the names in a peer's certificate against a BackendTLSPolicy: its hostname, or any of the subjectAltNames.
+
+/** Returns undefined if the certificate matches, otherwise an error for tls.connect. Does not throw. */
+export function checkCertificateNames(
+  tls: UpstreamTls,
+  certificate: PeerCertificate,
+): Error | undefined {
+  try {
+    return checkNames(tls, certificate)
+  } catch {
+    return new CertificateNameError()
+  }
+}
+
+function checkNames(tls: UpstreamTls, certificate: PeerCertificate): Error | undefined {
+  if (tls.subjectAltNames.length === 0) return checkServerIdentity(tls.hostname, certificate)
+  const uris = certificateUris(certificate.subjectaltname ?? '')
+  const fits = tls.subjectAltNames.some(({ type, value }) =>
+    type === 'URI' ? uris.includes(value) : checkServerIdentity(value, certificate) === undefined,
+  )
+  return fits ? undefined : new CertificateNameError()
+}
+
+class CertificateNameError extends GatehouseError {
+  readonly code = 'ERR_TLS_CERT_ALTNAME_INVALID'
+
+  constructor() {
+    super('the certificate carries none of the expected names')
+  }
+}
+
+/** Parses Node's "DNS:a, URI:b", in which a value with a comma or a quote is a JSON string. */
+const certificateUris = (subjectAltName: string): string[] =>
+  [...subjectAltName.matchAll(/(?:^|, )([A-Za-z ]+):("(?:[^"\\]|\\.)*"|[^,"]*)/gy)]
+    .filter(([, type]) => type === 'URI')
+    .map(([, , value = '']) => (value.startsWith('"') ? (JSON.parse(value) as string) : value))
+
+// A TCP socket that notices when what reads from it takes long for one piece of bytes.
+
+/** Passes the bytes of a socket on, and measures how long their reader takes. */
+class TimedSocket extends Duplex {
+  readonly #socket: Socket
+  /** Called with the milliseconds that the reader took for the bytes of one read. */
+  onRead: (ms: number) => void = () => undefined
+
+  constructor(socket: Socket) {
+    super()
+    this.#socket = socket
+    socket.on('data', (bytes) => {
+      const begun = performance.now()
+      if (!this.push(bytes)) socket.pause()
+      this.onRead(performance.now() - begun)
+    })
+    socket.on('end', () => this.push(null))
+    socket.on('error', (error) => this.destroy(error))
+    socket.on('close', () => {
+      // What came before its end is still read.
+      if (!socket.readableEnded) this.destroy()
+    })
+    socket.pause()
+  }
+
+  override _read(): void {
+    this.#socket.resume()
+  }
+
+  override _write(chunk: Uint8Array, _encoding: string, callback: (error?: Error | null) => void) {
+    this.#socket.write(chunk, callback)
+  }
+
+  override _final(callback: () => void): void {
+    this.#socket.end(callback)
+  }
+
+  override _destroy(error: Error | null, callback: (error: Error | null) => void): void {
+    this.#socket.destroy()
+    callback(error)
+  }
 }

@@ -20,6 +20,8 @@ const GATEWAY = `t.group == 'gateway.networking.k8s.io' && t.kind == 'Gateway'`
 const LISTENER_SET = `t.group == 'gateway.networking.k8s.io' && t.kind == 'ListenerSet'`
 const HTTP_BACKEND = 'has(self.backend) && has(self.backend.http)'
 const SERVICE = `t.group == '' && t.kind == 'Service'`
+const AI = 'has(self.backend) && has(self.backend.ai)'
+const MCP_GUARD = 'has(self.backend) && has(self.backend.mcp)'
 const IDP_TWO = `has(self.mcp) && has(self.mcp.provider) && self.mcp.provider == 'IdpTwo'`
 
 /**
@@ -30,6 +32,12 @@ const misplaced = (field: string, isSet: string, kind: string, target: string): 
   rule: `!(${isSet}) || !self.targetRefs.exists(t, ${target})`,
   message: `${field} may not be used with the target ${kind}`,
 })
+
+const misplacedOnBackend = (kind: string, target: string): readonly Rule[] => [
+  misplaced('traffic', 'has(self.traffic)', kind, target),
+  misplaced('backend.ai', AI, kind, target),
+  misplaced('backend.mcp', MCP_GUARD, kind, target),
+]
 
 const MCP = `has(self.traffic) && has(self.traffic.jwtAuthentication) && has(self.traffic.jwtAuthentication.mcp)`
 const ISSUER_URL = `'^https?://[^/?#@\\\\s]+[^?#\\\\s]*$'`
@@ -130,11 +138,11 @@ const guardRules = (apiGroup: string): RulesByPath => ({
   'backend.mcp.guard.response.*.webhook.backendRef': backendRules(apiGroup),
 })
 
-const TARGET_RULES: readonly Rule[] = [
+const targetRules = (apiGroup: string): readonly Rule[] => [
   {
-    rule: `(self.group == 'gateway.networking.k8s.io' && self.kind in ['HTTPRoute', 'Gateway', 'ListenerSet']) || (self.group == '' && self.kind == 'Service')`,
+    rule: `(self.group == 'gateway.networking.k8s.io' && self.kind in ['HTTPRoute', 'Gateway', 'ListenerSet']) || (self.group == '' && self.kind == 'Service') || (self.group == '${apiGroup}' && self.kind == 'ProxyBackend')`,
     message: {
-      expression: `'target ' + self.kind + ' ' + self.name + ' of group "' + self.group + '" is not known; expected HTTPRoute, Gateway or ListenerSet of gateway.networking.k8s.io or Service of the core group'`,
+      expression: `'target ' + self.kind + ' ' + self.name + ' of group "' + self.group + '" is not known; expected HTTPRoute, Gateway or ListenerSet of gateway.networking.k8s.io, Service of the core group or ProxyBackend of ${apiGroup}'`,
     },
   },
   {
@@ -161,11 +169,10 @@ export const proxyPolicyRules = (apiGroup: string): RulesByPath => ({
     misplaced('backend.http', HTTP_BACKEND, 'HTTPRoute', ROUTE),
     misplaced('backend.http', HTTP_BACKEND, 'Gateway', GATEWAY),
     misplaced('backend.http', HTTP_BACKEND, 'ListenerSet', LISTENER_SET),
-    misplaced('traffic', 'has(self.traffic)', 'Service', SERVICE),
-    misplaced('backend.ai', 'has(self.backend) && has(self.backend.ai)', 'Service', SERVICE),
-    misplaced('backend.mcp', 'has(self.backend) && has(self.backend.mcp)', 'Service', SERVICE),
+    ...misplacedOnBackend('Service', SERVICE),
+    ...misplacedOnBackend('ProxyBackend', `t.group == '${apiGroup}' && t.kind == 'ProxyBackend'`),
   ],
-  'targetRefs.*': TARGET_RULES,
+  'targetRefs.*': targetRules(apiGroup),
   'traffic.jwtAuthentication': JWT_RULES,
   'traffic.jwtAuthentication.providers.*.jwks.remote': [
     {

@@ -4,7 +4,7 @@ import type { Result } from '../../result.js'
 import { similarWord } from '../../similar.js'
 import type { EntryLines } from '../kinds/entry-lines.js'
 import { type FieldPath, formatPath } from '../kinds/field-path.js'
-import type { Kind } from '../kinds/kinds.js'
+import { type Kind, OTHER_GATEWAY_API_KINDS } from '../kinds/kinds.js'
 import { clusterMetadata, namespacedMetadata } from '../kinds/metadata.js'
 import type { Metadata, Problem, Resource, Resources } from '../kinds/resources.js'
 import {
@@ -13,10 +13,11 @@ import {
   type Finding,
   type FindingToDescribe,
 } from './decode-fields.js'
-import { findKind } from './find-kind.js'
-import { parseYaml } from './parse-yaml.js'
 import { isMap, type PlainMap, valueAt } from './plain-map.js'
-import type { DocumentText, ParsedDocument } from './yaml-document.js'
+import { findUnfit } from './unfit-value.js'
+import type { DocumentText, ParsedDocument, ParsedYaml } from './yaml-document.js'
+import { readUsual, type UsualDocument } from './yaml-events.js'
+import { parseNodes } from './yaml-nodes.js'
 
 /** A resource, and where it was found. */
 export interface DecodedResource {
@@ -217,3 +218,84 @@ function identityOf(value: PlainMap): Partial<Problem> {
     ...text('name', metadata),
   }
 }
+
+// Parses a YAML (or JSON) document into plain values with positions.
+
+/** Parses a document. Never throws: invalid YAML, or YAML built to exhaust resources, yields faults. */
+export function parseYaml(document: DocumentText): ParsedYaml {
+  const usual = readUsual(document)
+  return usual === undefined || findUnfit(usual.value, []) !== undefined
+    ? parseNodes(document)
+    : { ok: true, value: parsedUsual(usual, document) }
+}
+
+/** A usual document, whose nodes are parsed when the position of a field is asked for, as for a message about it. */
+function parsedUsual(usual: UsualDocument, document: DocumentText): ParsedDocument {
+  let parsed: ParsedYaml | undefined
+  const nodes = (): ParsedDocument | undefined => {
+    parsed ??= parseNodes(document)
+    return parsed.ok ? parsed.value : undefined
+  }
+  return {
+    value: usual.value,
+    positionOf: (path, part) =>
+      path.length === 0 ? usual.start : (nodes()?.positionOf(path, part) ?? usual.start),
+    entryLines: (path) => usual.entryLines(path) ?? nodes()?.entryLines(path) ?? [],
+  }
+}
+
+// Finds the kind that decodes a document by its apiVersion and kind, or says why there is none.
+
+/** The kind of a document, or why there is none. */
+export type FoundKind =
+  | { readonly type: 'kind'; readonly kind: Kind }
+  /** The document is most likely meant for Gatehouse. */
+  | { readonly type: 'problem'; readonly field: 'apiVersion' | 'kind'; readonly message: string }
+  /** Gatehouse does not read this kind and ignores it. */
+  | { readonly type: 'note'; readonly message: string }
+
+/** Finds the kind of a document. */
+function findKind(kinds: readonly Kind[], apiVersion: string, kind: string): FoundKind {
+  const slash = apiVersion.lastIndexOf('/')
+  const group = slash < 0 ? '' : apiVersion.slice(0, slash)
+  const version = apiVersion.slice(slash + 1)
+  const found = kinds.find((each) => each.group === group && each.kind === kind)
+  if (found === undefined) return unknownKind(kinds, group, kind)
+  if (found.versions.includes(version)) return { type: 'kind', kind: found }
+  return problem(
+    'apiVersion',
+    `${JSON.stringify(apiVersion)} is not a version of ${kind} that is read here, expected ${expectedVersion(found)}`,
+  )
+}
+
+const expectedVersion = ({ group, versions }: Kind): string =>
+  group === '' ? (versions[0] ?? '') : `${group}/${versions[0]}`
+
+function unknownKind(kinds: readonly Kind[], group: string, kind: string): FoundKind {
+  const elsewhere = kinds.find((each) => each.kind === kind)
+  if (elsewhere !== undefined && (elsewhere.strictness === 'own' || isNear(group, elsewhere.group)))
+    return problem(
+      'apiVersion',
+      `${JSON.stringify(group)} is not the API group of ${kind}, expected ${expectedVersion(elsewhere)}${groupHint(elsewhere)}`,
+    )
+  const siblings = kinds.filter((each) => each.group === group)
+  const isOwn = siblings.some(({ strictness }) => strictness === 'own')
+  const names = siblings.map((each) => each.kind)
+  const meant = OTHER_GATEWAY_API_KINDS.includes(kind) ? undefined : similarWord(kind, names)
+  if (meant !== undefined)
+    return problem('kind', `${JSON.stringify(kind)} is not a kind; did you mean ${meant}?`)
+  if (isOwn) return problem('kind', `${JSON.stringify(kind)} is not one of ${names.join(', ')}`)
+  return { type: 'note', message: `${kind} is not a kind that Gatehouse reads: left alone` }
+}
+
+const groupHint = ({ strictness }: Kind): string =>
+  strictness === 'own' ? ' (the API group is a setting: --api-group)' : ''
+
+const isNear = (group: string, expected: string): boolean =>
+  group !== expected && similarWord(group, [expected]) !== undefined
+
+const problem = (field: 'apiVersion' | 'kind', message: string): FoundKind => ({
+  type: 'problem',
+  field,
+  message,
+})

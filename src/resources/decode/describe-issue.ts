@@ -19,9 +19,16 @@ export function describeIssue({ issue, value, secret }: Described): string {
   const shown = showValue(value, secret)
   switch (issue.code) {
     case 'invalid_type':
-      return describeType(issue.expected, value, shown)
+      return value !== undefined && hasOwnMessage(issue)
+        ? `${shown} ${issue.message}`
+        : describeType(issue.expected, value, shown)
     case 'invalid_value':
-      return describeChoice(issue.values.map(String), value, shown)
+      return describeChoice(
+        issue.values.map(String),
+        value,
+        shown,
+        hasOwnMessage(issue) ? issue.message : undefined,
+      )
     case 'invalid_union':
       return !('options' in issue) || issue.options === undefined
         ? `${shown} has none of the forms that are accepted here`
@@ -38,6 +45,9 @@ export function describeIssue({ issue, value, secret }: Described): string {
       return issue.message
   }
 }
+
+/** Whether the message is of a schema in resources/kinds, and not zod's. */
+const hasOwnMessage = ({ message }: z.core.$ZodIssue): boolean => !message.startsWith('Invalid ')
 
 /** Names of the expected types. All numbers in resources are integers. */
 const NAMES: Readonly<Record<string, string>> = {
@@ -61,6 +71,10 @@ function describeType(expected: string, value: unknown, shown: string): string {
 function typeHint(expected: string, value: unknown): string {
   if (expected === 'string' && (typeof value === 'number' || typeof value === 'boolean'))
     return ' (put it in quotes)'
+  if (expected === 'boolean' && typeof value === 'string') {
+    if (/^(?:yes|on)$/i.test(value)) return ' (write true)'
+    if (/^(?:no|off)$/i.test(value)) return ' (write false)'
+  }
   const unquotable =
     typeof value === 'string' &&
     (expected === 'boolean' ? /^(true|false)$/ : /^-?[0-9]+$/).test(value) &&
@@ -68,12 +82,30 @@ function typeHint(expected: string, value: unknown): string {
   return unquotable ? ' (leave the quotes out)' : ''
 }
 
-function describeChoice(choices: readonly string[], value: unknown, shown: string): string {
+/** about: a sentence about the choices. */
+function describeChoice(
+  choices: readonly string[],
+  value: unknown,
+  shown: string,
+  about?: string,
+): string {
   const expected = choices.length === 1 ? choices[0] : `one of ${choices.join(', ')}`
   if (value === undefined) return `is missing, expected ${expected}`
-  const meant = typeof value === 'string' ? similarWord(value, choices) : undefined
-  const hint = meant === undefined || choices.length === 1 ? '' : `; did you mean ${meant}?`
-  return `${shown} is not ${expected}${hint}`
+  const meant = typeof value === 'string' ? meantChoice(value, choices) : undefined
+  if (meant !== undefined && choices.length > 1)
+    return `${shown} is not ${expected}; did you mean ${meant}?`
+  return `${shown} is not ${expected}${about === undefined ? '' : `: ${about}`}`
+}
+
+const SHORTEST_PART = 3
+
+/** Returns a choice that is spelt alike, or the only one that the word is a part of, as Prefix is of PathPrefix. */
+function meantChoice(word: string, choices: readonly string[]): string | undefined {
+  const similar = similarWord(word, choices)
+  if (similar !== undefined || word.length < SHORTEST_PART) return similar
+  const part = word.toLowerCase()
+  const [only, ...others] = choices.filter((choice) => choice.toLowerCase().includes(part))
+  return others.length === 0 ? only : undefined
 }
 
 /** What a size or number must at least or at most be. */

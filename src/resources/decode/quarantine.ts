@@ -177,7 +177,7 @@ function doubtAbout<Spec>(
       ? all[0]
       : firstOf(ofAny, ...namespaces.map((namespace) => ofNamespace.get(namespace)))
   if (reason !== undefined)
-    return { resource, doubt: { held: heldMessage(reason), kept: keptMessage(reason) } }
+    return { resource, doubt: { held: heldMessage(reason, resource), kept: keptMessage(reason) } }
   const writing = firstOf(withPolicies, withRoute.get(resourceKeyOf(resource)))
   if (writing === undefined) return undefined
   const held = `waits ${writing.until}: it may hold the policy of this route`
@@ -217,7 +217,14 @@ const problemOf = (
 const keptMessage = ({ source }: Problem): string =>
   `was removed from the files, but stays in force until the document at ${source} can be decoded or is removed too: it may be this policy`
 
-const heldMessage = ({ source, name }: Problem): string =>
-  source === KUBERNETES && name === undefined
-    ? 'waits until ProxyPolicies can be read again: one of them may be the policy of this route'
+function heldMessage(
+  { source, namespace, name }: Problem,
+  { metadata }: Resource<unknown>,
+): string {
+  if (source === KUBERNETES && name === undefined)
+    return 'waits until ProxyPolicies can be read again: one of them may be the policy of this route'
+  // Its status must not reveal the name to a tenant (decision 29c).
+  return source === KUBERNETES && namespace !== metadata.namespace
+    ? 'waits until a ProxyPolicy of another namespace can be decoded: it may be the policy of this route'
     : `waits until ${name === undefined ? 'the document' : `ProxyPolicy ${name}`} at ${source} can be decoded: it may be the policy of this route`
+}

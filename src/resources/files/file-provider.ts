@@ -1,7 +1,8 @@
 // Watches files and folders and reports all resources in them at every change.
 
 import { watch } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { lstat } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { runInTurns } from '../../turns.js'
 import { debounce } from '../decode/debounce.js'
@@ -9,15 +10,21 @@ import { holdBackNewRoutes } from '../decode/quarantine.js'
 import { kindsOf } from '../kinds/kinds.js'
 import type { ProviderState, ResourceProvider } from '../kinds/resources.js'
 import { EMPTY_RECORD, recordOf } from './file-record.js'
-import { type FileTree, type FoundFile, MAX_FILES } from './file-tree.js'
+import {
+  fileErrorCode,
+  type FileTree,
+  findFiles,
+  findFolders,
+  type FoundFile,
+  foundFile,
+  isResourceFile,
+  MAX_FILES,
+} from './file-tree.js'
 import { createFolderWatcher, type WatchedFolders, type WatchFolder } from './folder-watcher.js'
 import { FullDisks } from './full-disk.js'
 import { type KnownFile, KnownFiles, wasEmptied, type Writing } from './known-files.js'
-import { ChangedNames, lookAgain } from './look-again.js'
 import { type DocumentReader, readerInPlace } from './read-documents.js'
-import { SeenWrites } from './seen-writes.js'
 import { QUIET_MS } from './unsettled.js'
-import { walkWatched } from './watched-tree.js'
 
 /** What the provider is created with. */
 export interface FileProviderOptions {
@@ -287,5 +294,145 @@ class FileProvider implements ResourceProvider {
   #walkAgain(): void {
     this.#names.needsWalk = true
     void this.#refresh()
+  }
+}
+
+// Tracks, from watcher events, which files are written in place rather than renamed into place.
+
+/** Exceeds the longest delay between an event and the resulting look at the file, in milliseconds. */
+const REMEMBERED_MS = 10_000
+
+/** Files written in place, by name alone, as a link and its target are in different folders. */
+class SeenWrites {
+  readonly #written = new Map<string, number>()
+  #anyUntil = 0
+
+  /** Records an event: "rename" (new, moved or gone) or "change" (written to); name is null if the system has none. */
+  saw(event: string, name: string | null): void {
+    const now = performance.now()
+    if (name === null) this.#anyUntil = now + REMEMBERED_MS
+    else if (event === 'change') this.#written.set(name, now)
+    else this.#written.delete(name)
+  }
+
+  /** Whether the file may have been written to since it was created or renamed. */
+  has(name: string): boolean {
+    const at = this.#written.get(name)
+    return performance.now() < Math.max(this.#anyUntil, (at ?? -Infinity) + REMEMBERED_MS)
+  }
+
+  forgetOld(): void {
+    const oldest = performance.now() - REMEMBERED_MS
+    for (const [name, at] of this.#written) if (at < oldest) this.#written.delete(name)
+  }
+}
+
+// Walks the paths that a user named until every folder there is watched, so no change during a walk is missed.
+
+/** The walk, and the folders that were not watched before. */
+export interface WatchedTree {
+  readonly tree: FileTree
+  readonly opened: ReadonlySet<string>
+}
+
+/** Where to walk, and how. */
+export interface WalkOptions {
+  readonly paths: readonly string[]
+  /** As in FileProviderOptions. */
+  readonly maxFiles?: number | undefined
+  /** Whether no folder is watched yet. */
+  readonly isFirst: boolean
+  /** Watches exactly these folders; returns those that were not watched before. */
+  readonly watch: (folders: WatchedFolders) => Promise<readonly string[]>
+}
+
+/** Maximum number of walks. A tree that still grows is walked again at the next watcher event. */
+const MAX_LOOKS = 10
+
+/** Walks, and again while there are new folders. The first of all walks looks for folders alone, as it is never the last. */
+async function walkWatched(options: WalkOptions): Promise<WatchedTree> {
+  const { paths, maxFiles, isFirst, watch } = options
+  const opened = new Set<string>(isFirst ? await watch(await findFolders(paths)) : [])
+  for (let looks = 1; ; looks++) {
+    const tree = await findFiles(paths, maxFiles)
+    const more = await watch(tree.folders)
+    for (const folder of more) opened.add(folder)
+    if (more.length === 0 || looks === MAX_LOOKS) return { tree, opened }
+  }
+}
+
+// Turns the names reported by watchers into changed files, without walking thousands of others.
+
+/** The names that watchers reported since the last look. */
+class ChangedNames {
+  /** Changed names, by folder. */
+  readonly names = new Map<string, Set<string>>()
+  /** Whether looking at the names alone is not enough. */
+  needsWalk = false
+
+  /** Adds a reported name; null if the system does not report which. */
+  add(folder: string, name: string | null): void {
+    if (name === null) this.needsWalk = true
+    else this.names.set(folder, (this.names.get(folder) ?? new Set()).add(name))
+    if ((this.names.get(folder)?.size ?? 0) > MOST) this.needsWalk = true
+  }
+}
+
+/** Maximum number of names per folder. Above that a walk is faster, and the system may have dropped events. */
+const MOST = 64
+
+/** The result of looking at some names. */
+export interface Look {
+  /** Files that exist and may have changed. */
+  readonly found: readonly FoundFile[]
+  /** Paths of files that were read before and no longer exist. */
+  readonly gone: readonly string[]
+}
+
+/**
+ * Looks at the changed names; undefined if a walk is needed. tree is that of the last walk; isKnown says whether the
+ * file at a path was read before.
+ */
+async function lookAgain(
+  tree: FileTree,
+  changed: ChangedNames,
+  isKnown: (path: string) => boolean,
+): Promise<Look | undefined> {
+  if (changed.needsWalk || tree.unread || tree.problems.length > 0) return undefined
+  const found: FoundFile[] = []
+  const gone: string[] = []
+  for (const [folder, names] of changed.names)
+    for (const name of names) {
+      const seen = await lookAtName(tree, folder, name)
+      if (seen === undefined) return undefined
+      if (seen.file !== undefined) found.push(seen.file)
+      else if (isKnown(seen.path)) gone.push(seen.path)
+    }
+  return { found, gone }
+}
+
+interface Seen {
+  /** The path, beginning as the user wrote it. */
+  readonly path: string
+  /** The resource file at the path, if there is one. */
+  readonly file?: FoundFile
+}
+
+/** Looks at one name; undefined if it is or was more than a file (a folder, a link), so a walk is needed. */
+async function lookAtName(tree: FileTree, folder: string, name: string): Promise<Seen | undefined> {
+  const walked = tree.walked.get(folder)
+  const place = join(folder, name)
+  const isFolder = name === basename(folder) || tree.folders.has(place)
+  if (walked === undefined || isFolder || tree.turns.has(place)) return undefined
+  const path = join(walked, name)
+  if (name.startsWith('.')) return { path }
+  try {
+    const stats = await lstat(path, { bigint: true })
+    if (stats.isDirectory() || stats.isSymbolicLink()) return undefined
+    return stats.isFile() && isResourceFile(path)
+      ? { path, file: foundFile(path, stats) }
+      : { path }
+  } catch (error) {
+    return fileErrorCode(error) === 'ENOENT' ? { path } : undefined
   }
 }

@@ -4,23 +4,32 @@ import { compareText } from '../../incremental/sorted-list.js'
 import type { ReadState, Unsettled } from '../decode/quarantine.js'
 import { type CollectedResources, collectResources } from '../decode/resource-set.js'
 import { kindsOf } from '../kinds/kinds.js'
-import type { Problem, ProviderState } from '../kinds/resources.js'
+import type { Problem, ProviderState, Resource } from '../kinds/resources.js'
 import { type FileRecord, recordOf } from './file-record.js'
 import { findFiles } from './file-tree.js'
 import { readDocuments } from './read-documents.js'
+
+/** The resources of files, and where each begins. */
+export interface LoadedState extends ProviderState {
+  /** FILE:LINE:COLUMN by resource. */
+  readonly positions: ReadonlyMap<Resource<unknown>, string>
+}
 
 /** Loads files, and folders recursively. Never rejects: a path that cannot be read becomes a problem. */
 export async function loadResources(
   paths: readonly string[],
   { apiGroup }: { readonly apiGroup: string },
-): Promise<ProviderState> {
+): Promise<LoadedState> {
   const kinds = kindsOf(apiGroup)
   const tree = await findFiles(paths)
   const records: FileRecord[] = []
   for (const file of tree.files.toSorted((a, b) => compareText(a.path, b.path)))
     records.push(recordOf(readDocuments(file, kinds, new Map()), file.path, kinds))
-  const collected = collectResources(records.flatMap(({ resources }) => resources))
-  return stateOf(records, collected, tree.problems)
+  const decoded = records.flatMap(({ resources }) => resources)
+  return {
+    ...stateOf(records, collectResources(decoded), tree.problems),
+    positions: new Map(decoded.map(({ resource, position }) => [resource, position])),
+  }
 }
 
 /** Builds the state. records, in path order, may omit those without problems or notes; collected has all resources. */

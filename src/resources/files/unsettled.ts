@@ -15,8 +15,14 @@ export const QUIET_MS = 2_000
 
 /** Kinds that can open access when added, removed or incomplete. Changes of other kinds apply immediately. */
 const WAIT = new Set([
-  ...['ProxyPolicy', 'ProxyParameters', 'BackendTLSPolicy', 'ReferenceGrant'],
-  ...['HTTPRoute', 'Gateway', 'GatewayClass', 'ListenerSet'],
+  'ProxyPolicy',
+  'ProxyParameters',
+  'BackendTLSPolicy',
+  'ReferenceGrant',
+  'HTTPRoute',
+  'Gateway',
+  'GatewayClass',
+  'ListenerSet',
 ])
 
 /** A file with its content before and after the change. */
@@ -166,7 +172,9 @@ function mayRequirePolicy({ gatewayClasses, gateways, proxyParameters }: Closing
 }
 
 const isOnGateway = ({ spec }: Resource<ProxyPolicySpec>): boolean =>
-  spec.targetRefs.some(({ kind }) => kind !== 'HTTPRoute' && kind !== 'Service')
+  spec.targetRefs.some(({ kind }) => !OTHERS.has(kind))
+
+const OTHERS: ReadonlySet<string> = new Set(['HTTPRoute', 'Service', 'ProxyBackend'])
 
 /**
  * Whether the policy can only restrict access: it targets no Gateway, and nothing it targets has a policy yet. Next to

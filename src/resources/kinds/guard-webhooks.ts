@@ -63,7 +63,7 @@ const webhook = z.object({
       'For streamed replies: the maximum length of a match in characters. This many are held back at the end of the text that was shown.',
     )
     .meta({ since: '0.2.0' }),
-  minInterval: duration()
+  minInterval: duration('ms')
     .refine((ms) => ms >= 10 && ms <= 10_000, 'minInterval must be from 10ms to 10s')
     .prefault('300ms')
     .describe(

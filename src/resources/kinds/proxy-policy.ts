@@ -11,10 +11,12 @@ import { rateLimit, transformation } from './traffic.js'
 
 const targetRef = z.object({
   group: group()
-    .describe('API group of the target; empty for the core group (Service).')
+    .describe(
+      'API group of the target: empty for a Service, the policy API group for a ProxyBackend.',
+    )
     .meta({ example: 'gateway.networking.k8s.io' }),
   kind: kind()
-    .describe('HTTPRoute, Gateway, ListenerSet or Service.')
+    .describe('HTTPRoute, Gateway, ListenerSet, Service or ProxyBackend.')
     .meta({ example: 'HTTPRoute' }),
   name: name()
     .describe('Name of the target, in the namespace of the policy.')
@@ -90,7 +92,9 @@ const resourceMetadata = z
 
 const mcp = z.object({
   provider: z
-    .enum(['IdpOne', 'IdpTwo'])
+    .enum(['IdpOne', 'IdpTwo'], {
+      error: 'IdpOne is authentik and IdpTwo is Descope; leave the field out for any other',
+    })
     .optional()
     .describe(
       'The product that metadata and registration are adapted to: IdpOne is authentik, IdpTwo is Descope. Absent: any other.',
@@ -139,6 +143,13 @@ const mcp = z.object({
       'Take out of tools/list, prompts/list, resources/list and resources/templates/list what the rules refuse the caller. Needs rules that read mcp.',
     )
     .meta({ since: '0.2.0' }),
+  bindSession: z
+    .boolean()
+    .default(false)
+    .describe(
+      "Bind each session of the MCP server to the caller who began it: clients get its Mcp-Session-Id sealed together with the issuer and subject of their token, and another caller's, or one that is not sealed, is 404. The keys are those of relay.keyRef, else of --relay-key-file.",
+    )
+    .meta({ since: '0.3.0' }),
   metadataIssuer: z
     .enum(['Provider', 'Gateway'])
     .optional()
@@ -179,7 +190,7 @@ export const proxyPolicySpec = z.object({
     .min(1)
     .max(16)
     .describe(
-      'What the policy is for, in its own namespace: routes, Services, or Gateways for whose routes it is the default.',
+      'What the policy is for, in its own namespace: routes, backends (Services and ProxyBackends), or Gateways for whose routes it is the default.',
     ),
   mode: z
     .enum(['Enforce', 'Audit'])
@@ -210,6 +221,13 @@ export const proxyPolicySpec = z.object({
             .object({
               request: guards.describe('Asked before the LLM gets the prompt, in this order.'),
               response: guards.describe('Asked before the client gets the reply, in this order.'),
+              signedTexts: z
+                .enum(['Strip', 'Refuse'])
+                .default('Strip')
+                .describe(
+                  'What happens when a webhook changes a text that its provider has signed, such as a thought. Strip: the signature is removed, and from a request the whole thought. Refuse: the change counts as a reject.',
+                )
+                .meta({ example: 'Refuse', since: '0.3.0' }),
             })
             .optional()
             .describe('Guardrail webhooks.'),
@@ -243,11 +261,13 @@ export const proxyPolicySpec = z.object({
           requestTimeout: duration()
             .refine((milliseconds) => milliseconds >= 1, 'requestTimeout must be at least 1ms')
             .optional()
-            .describe('The longest that a complete answer of the targeted Service may take.')
+            .describe(
+              'The longest that a complete answer of the targeted backend may take: the deadline of a webhook, and the timeout of routes to it.',
+            )
             .meta({ example: '30s' }),
         })
         .optional()
-        .describe('For targets of kind Service.'),
+        .describe('For targets of kind Service and ProxyBackend.'),
     })
     .optional()
     .describe('What the backends are held to.'),

@@ -7,9 +7,21 @@ const DAY_MS = 86_400_000
 
 /** Parameters, in lower case, that only the gateway itself may set; authorizationParameters may not have them. */
 export const OWN_PARAMETERS: readonly string[] = [
-  ...['response_type', 'client_id', 'redirect_uri', 'scope', 'state', 'code_challenge'],
-  ...['code_challenge_method', 'resource', 'prompt', 'login_hint', 'request', 'request_uri'],
-  ...['response_mode', 'claims', 'client_secret'],
+  'response_type',
+  'client_id',
+  'redirect_uri',
+  'scope',
+  'state',
+  'code_challenge',
+  'code_challenge_method',
+  'resource',
+  'prompt',
+  'login_hint',
+  'request',
+  'request_uri',
+  'response_mode',
+  'claims',
+  'client_secret',
 ]
 
 const MAX_PARAMETERS = 16
@@ -111,7 +123,7 @@ export const relay = z.object({
     .max(64)
     .default(['loopback'])
     .describe(
-      'Where clients may be sent back to: "loopback" (http on localhost, 127.0.0.1 or [::1]), or URIs by origin and path, with "*" at the end for every path below.',
+      'Where clients may be sent back to: "loopback" (http on localhost, 127.0.0.1 or [::1]), or whole URIs, with "/*" at the end for everything below.',
     )
     .meta({ example: ['loopback', 'https://app.example/callback'] }),
   scopes: z

@@ -74,7 +74,12 @@ const credentialsOf = ({
   rejectUnauthorized,
   servername,
 }: Credentials): Credentials => ({
-  ...{ ca, cert, key, pfx, passphrase, servername },
+  ca,
+  cert,
+  key,
+  pfx,
+  passphrase,
+  servername,
   ...(rejectUnauthorized !== undefined && { rejectUnauthorized }),
 })
 

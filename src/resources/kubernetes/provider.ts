@@ -264,7 +264,10 @@ const tooManySecrets = ({ gatewaysBeyond }: References): readonly Problem[] =>
   gatewaysBeyond.map((gateway) => ({
     source: KUBERNETES,
     message: `it names more than ${MOST_SECRETS} Secrets; only the first ${MOST_SECRETS} are read`,
-    ...{ apiVersion: 'gateway.networking.k8s.io/v1', kind: 'Gateway', ...gateway, stays: true },
+    apiVersion: 'gateway.networking.k8s.io/v1',
+    kind: 'Gateway',
+    ...gateway,
+    stays: true,
   }))
 
 /** Returns a problem if ProxyPolicies cannot be read: the policy of a new route may be among those missed. */

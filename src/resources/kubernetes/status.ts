@@ -167,8 +167,10 @@ const isOwnGroup = (group: Json | undefined, { controllerName }: StatusContext):
   typeof group === 'string' && controllerName === `${group}/gatehouse`
 
 const gatewayAsAncestor = ({ namespace, name }: GatewayName): JsonObject => ({
-  ...{ group: GATEWAY_API_GROUP, kind: 'Gateway' },
-  ...{ namespace, name },
+  group: GATEWAY_API_GROUP,
+  kind: 'Gateway',
+  namespace,
+  name,
 })
 
 /** Returns the target as the ancestorRef until a Gateway serves the policy, as its author looks there. */

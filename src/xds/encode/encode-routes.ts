@@ -56,7 +56,8 @@ export function encodeRoute(route: Route): EncodedRoute {
 export const withName = (unnamed: Encoded, name: string): EncodedRoute => ({
   parts: [...unnamed.parts, ...encodedName(name)],
   version: hashOf(`${unnamed.version} ${name}`),
-  ...{ name, unnamed },
+  name,
+  unnamed,
 })
 
 const encodedName = encodedStringOf(RouteSchema, 'name')

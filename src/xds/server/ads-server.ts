@@ -1,19 +1,25 @@
 // The ADS service: sends every connected Envoy the snapshot of its gateway, as state of the world or incrementally.
 
+import { fromBinary } from '@bufbuild/protobuf'
 import { errorText } from '../../errors.js'
+import type { Node } from '../../grpc/generated/envoy/config/core/v3/base_pb.js'
 import { AggregatedDiscoveryService } from '../../grpc/generated/envoy/service/discovery/v3/ads_pb.js'
+import {
+  type DeltaDiscoveryRequest,
+  DeltaDiscoveryRequestSchema,
+  type DiscoveryRequest,
+  DiscoveryRequestSchema,
+} from '../../grpc/generated/envoy/service/discovery/v3/discovery_pb.js'
 import type { Peer } from '../../grpc/peer.js'
 import type { GrpcService, StreamCall, StreamListener, StreamMethod } from '../../grpc/service.js'
 import { GrpcError, Status } from '../../grpc/status.js'
+import { type Chunk, namedChunks } from '../../incremental/chunked-list.js'
+import { listOf } from '../../incremental/named-map.js'
 import { createLogLimit, type LogLimit } from '../../log-limit.js'
 import type { Logger } from '../../logger.js'
+import type { EncodedResource } from '../encode/encode.js'
 import { CLUSTER_TYPE, PUSH_ORDER, SECRET_TYPE, shortType } from '../encode/type-urls.js'
-import type { StreamRequest } from './ads-stream.js'
-import { AdsStream } from './ads-stream.js'
-import { envoyVersionOf } from './envoy-version.js'
-import { Outgoing, takeInTurn } from './outgoing.js'
-import { Preparation } from './prepare.js'
-import { type AnyRequest, type Dialect, incremental, world } from './protocols.js'
+import { AdsStream, type StreamRequest } from './ads-stream.js'
 import { createResponseEncoders, type EncodeResponse } from './responses.js'
 import { SharedViews } from './shared-views.js'
 import type { NodeSnapshot, SnapshotCache, SnapshotForm } from './snapshot-cache.js'
@@ -21,6 +27,50 @@ import { Turns } from './turns.js'
 import type { Protocol } from './type-stream.js'
 import { takesVirtualHosts } from './vhds.js'
 import { WAITS, type Waits } from './waits.js'
+
+// Converts discovery requests of either protocol into changes of the subscription to their type.
+
+/** State of the world: the request has the complete list of names. */
+const subscribeToWorld = (request: DiscoveryRequest): StreamRequest => ({
+  ...common(request),
+  version: request.versionInfo,
+  subscribe: (type, first) => {
+    const added = type.subscription.replace(request.resourceNames)
+    type.delivery.forgetUnless((name) => type.subscription.wants(name))
+    if (added.length > 0) type.delivery.forget(added)
+    if (first || added.length > 0) type.owed = true
+  },
+})
+
+/** Incremental: the request has the added and removed names, and the first one also has what Envoy already holds. */
+const subscribeToChanges = (request: DeltaDiscoveryRequest): StreamRequest => ({
+  ...common(request),
+  subscribe: (type, first) => {
+    const { resourceNamesSubscribe: come, resourceNamesUnsubscribe: go } = request
+    type.subscription.change(come, go)
+    if (first) type.delivery.alreadyHeld(request.initialResourceVersions)
+    else type.delivery.forget(come)
+    if (go.length > 0) type.delivery.forgetUnless((name) => type.subscription.wants(name))
+    // Still wanted by the wildcard: Envoy has dropped it and must receive it again.
+    const again = go.filter((name) => type.subscription.wants(name))
+    type.delivery.forget(again)
+    if (first) type.ask(type.subscription.names)
+    else if (come.length + again.length > 0)
+      type.ask(new Set([...come, ...again].filter((name) => name !== '*')))
+  },
+})
+
+const common = (request: DiscoveryRequest | DeltaDiscoveryRequest) => ({
+  typeUrl: request.typeUrl,
+  nonce: request.responseNonce,
+  ...(request.errorDetail !== undefined && {
+    refusal: withoutPattern(request.errorDetail.message),
+  }),
+})
+
+/** Hides the pattern that Envoy quotes: it may be for the value of a header, and the reason is in the log and the status. */
+const withoutPattern = (reason: string): string =>
+  reason.replace(/regex '.*'(?=:| RE2 )/gs, "regex '[redacted]'")
 
 /** One stream of one Envoy. */
 export interface AdsPeer {
@@ -297,3 +347,128 @@ const formOf = ({ node }: AnyRequest, protocol: Protocol): SnapshotForm =>
 
 const withoutSecrets = (snapshot: NodeSnapshot): NodeSnapshot =>
   new Map([...snapshot].filter(([typeUrl]) => typeUrl !== SECRET_TYPE))
+
+// Reads the version that an Envoy reports when it connects.
+
+/** Returns the version, MAJOR.MINOR.PATCH, as a field; no field for a client that does not report it. */
+function envoyVersionOf({ userAgentVersionType: agent }: Node): {
+  readonly envoyVersion?: string
+} {
+  const version = agent.case === 'userAgentBuildVersion' ? agent.value.version : undefined
+  if (version === undefined) return {}
+  const { majorNumber, minorNumber, patch } = version
+  return { envoyVersion: `${majorNumber}.${minorNumber}.${patch}` }
+}
+
+// The two xDS protocols, state of the world and incremental: decodes their requests into the common form.
+
+/** A discovery request of either protocol. */
+type AnyRequest = DiscoveryRequest | DeltaDiscoveryRequest
+
+/** A protocol: how its requests are decoded and read. */
+interface Dialect<Request> {
+  readonly protocol: Protocol
+  /** Decodes a request; throws if the bytes are not one. */
+  readonly decode: (bytes: Uint8Array) => Request
+  readonly read: (request: Request) => StreamRequest
+}
+
+/** The state of the world: each response has all resources of its type. */
+export const world: Dialect<DiscoveryRequest> = {
+  protocol: 'state-of-the-world',
+  decode: (bytes) => fromBinary(DiscoveryRequestSchema, bytes),
+  read: subscribeToWorld,
+}
+
+/** The incremental protocol: each response has what has changed. */
+export const incremental: Dialect<DeltaDiscoveryRequest> = {
+  protocol: 'incremental',
+  decode: (bytes) => fromBinary(DeltaDiscoveryRequestSchema, bytes),
+  read: subscribeToChanges,
+}
+
+// Flow control of a stream, in turns with the others: one response after the other, as fast as Envoy reads.
+
+/** The responses that a stream has yet to write. */
+class Outgoing {
+  readonly #call: StreamCall
+  readonly #turns: Turns
+  #sent: (() => void) | undefined
+
+  constructor(call: StreamCall, turns: Turns) {
+    this.#call = call
+    this.#turns = turns
+  }
+
+  /** Sends a response; calls sent later, when there is room for more. */
+  send(response: readonly Buffer[], sent: () => void): void {
+    if (this.#call.sendParts(response)) setImmediate(() => this.#turns.run(sent))
+    else this.#sent = sent
+  }
+
+  drained(): void {
+    const sent = this.#sent
+    this.#sent = undefined
+    if (sent !== undefined) this.#turns.run(sent)
+  }
+}
+
+/** Processes one message at a time; pauses the call while a message waits for its turn. */
+function takeInTurn(call: StreamCall, turns: Turns, take: () => void): void {
+  let isPaused = false
+  const isDone = turns.run(() => {
+    take()
+    if (isPaused) call.resume()
+  })
+  if (isDone) return
+  isPaused = true
+  call.pause()
+}
+
+// Computes versions and response bytes of a new snapshot in turns, before the first Envoy requests them.
+
+/** Number of resources that make a job. */
+const MOST = 64
+
+/** Prepares the responses of new snapshots. */
+export class Preparation {
+  readonly #turns: Turns
+  readonly #views: SharedViews
+  readonly #encode: (chunk: Chunk<EncodedResource>) => void
+  #known = new WeakSet<Chunk<EncodedResource>>()
+
+  constructor(turns: Turns, views: SharedViews, encode: (chunk: Chunk<EncodedResource>) => void) {
+    this.#turns = turns
+    this.#views = views
+    this.#encode = encode
+  }
+
+  /** Prepares what is new in the snapshot: little, if one of thousands of resources changed. */
+  begin(snapshot: NodeSnapshot): void {
+    const chunks = [...snapshot.values()]
+      .flatMap((resources) => namedChunks(listOf(resources)))
+      .filter((chunk) => !this.#known.has(chunk))
+    let some: Chunk<EncodedResource>[] = []
+    let count = 0
+    for (const chunk of chunks) {
+      this.#known.add(chunk)
+      some.push(chunk)
+      count += chunk.length
+      if (count < MOST) continue
+      this.#prepare(some, count)
+      some = []
+      count = 0
+    }
+    if (count > 0) this.#prepare(some, count)
+  }
+
+  #prepare(chunks: readonly Chunk<EncodedResource>[], count: number): void {
+    this.#turns.run(() => {
+      this.#turns.spend(count)
+      for (const chunk of chunks) {
+        this.#views.versionSum(chunk)
+        this.#encode(chunk)
+      }
+    })
+  }
+}

@@ -2,7 +2,6 @@
 
 import { compareText } from '../../incremental/sorted-list.js'
 import type { EncodedResource } from '../encode/encode.js'
-import { HeldResources } from './held-resources.js'
 import {
   type ChangedResources,
   type InFlight,
@@ -10,8 +9,6 @@ import {
   type SentChange,
   type SentResponse,
 } from './in-flight.js'
-import { Suspects } from './nack-bisect.js'
-import { NackRetries } from './nack-retries.js'
 import type { HeldVersion, SharedViews } from './shared-views.js'
 import type { ResourceMap } from './snapshot-cache.js'
 
@@ -293,5 +290,182 @@ export class Delivery {
   forgetUnless(wants: (name: string) => boolean): void {
     const unwanted = [...this.#held.keys()].filter((name) => !wants(name))
     if (unwanted.length > 0) this.forget(unwanted)
+  }
+}
+
+// Bisects NACKed batches to isolate the bad resource (group testing).
+
+/** Names that were rejected together, in groups that are sent one by one. */
+class Suspects {
+  /** Group number by name, from 1; lower groups are sent first. */
+  readonly #groups = new Map<string, number>()
+  #last = 0
+
+  get size(): number {
+    return this.#groups.size
+  }
+
+  delete(name: string): boolean {
+    return this.#groups.delete(name)
+  }
+
+  /** Adds a group after all others. Larger groups are sent first, so most good resources are soon in force. */
+  add(names: readonly string[]): void {
+    this.#last += 1
+    for (const name of names) this.#groups.set(name, this.#last)
+  }
+
+  addHalves(names: readonly string[]): void {
+    const middle = Math.ceil(names.length / 2)
+    this.add(names.slice(0, middle))
+    this.add(names.slice(middle))
+  }
+
+  /** Returns the group of a name; 0 if it is not suspect. */
+  groupOf(name: string): number {
+    return this.#groups.get(name) ?? 0
+  }
+
+  /** Returns the group of these names that is sent first. */
+  firstGroup(names: Iterable<string>): number {
+    let first = Infinity
+    for (const name of names) first = Math.min(first, this.groupOf(name))
+    return Number.isFinite(first) ? first : 0
+  }
+}
+
+// The resources of one type that one stream holds, by name: a map shared with other streams, and deviations from it.
+
+const NOTHING: ResourceMap = new Map()
+
+/** The resources of one type that a stream holds. */
+class HeldResources {
+  readonly #views: SharedViews
+  #shared = NOTHING
+  /** Entries that deviate from the shared map; undefined means not held although it is in that map. */
+  readonly #own = new Map<string, HeldVersion | undefined>()
+
+  constructor(views: SharedViews) {
+    this.#views = views
+  }
+
+  get isEmpty(): boolean {
+    return this.#shared.size + this.#own.size === 0
+  }
+
+  get(name: string): HeldVersion | undefined {
+    if (this.#own.has(name)) return this.#own.get(name)
+    const resource = this.#shared.get(name)
+    return resource && this.#views.held(resource)
+  }
+
+  has(name: string): boolean {
+    return this.get(name) !== undefined
+  }
+
+  set(name: string, held: HeldVersion): void {
+    this.#own.set(name, held)
+  }
+
+  setResource(resource: EncodedResource): void {
+    this.#own.set(resource.name, this.#views.held(resource))
+  }
+
+  /** Holds exactly these resources. */
+  setAll(resources: ResourceMap): void {
+    this.#shared = resources
+    this.#own.clear()
+  }
+
+  delete(name: string): void {
+    if (this.#shared.has(name)) this.#own.set(name, undefined)
+    else this.#own.delete(name)
+  }
+
+  *keys(): Iterable<string> {
+    for (const [name] of this.entries()) yield name
+  }
+
+  *entries(): Iterable<readonly [string, HeldVersion]> {
+    for (const [name, resource] of this.#shared)
+      if (!this.#own.has(name)) yield [name, this.#views.held(resource)]
+    for (const [name, held] of this.#own) if (held !== undefined) yield [name, held]
+  }
+}
+
+// Retry schedule for NACKed resources of one type: the cause may pass without a new version (a port that another
+// process had, a file that did not exist yet).
+
+interface Retry {
+  readonly version: string
+  readonly pauseMs: number
+  /** When it is due, by performance.now(). */
+  readonly dueAt: number
+  /** Whether it still waits to be sent again. */
+  readonly waits: boolean
+}
+
+const FIRST_PAUSE_MS = 1_000
+const LAST_PAUSE_MS = 60_000
+/**
+ * Maximum number of retries at a time. Each is sent by itself, so an incurable one does not block others; few at a
+ * time, so thousands of them cause little load.
+ */
+const TRIALS = 8
+const TRIAL_EVERY_MS = 1_000
+
+/** The NACKed resources of one type, and when to send each again. */
+class NackRetries {
+  readonly #byName = new Map<string, Retry>()
+  #lastTrial = -Infinity
+  /** Earliest time at which anything is due; kept because every check asks for it. */
+  #firstDue = Infinity
+
+  get size(): number {
+    return this.#byName.size
+  }
+
+  /** Records a NACK. The pause starts over with another version and doubles with each NACK of the same one. */
+  add(name: string, version: string, now: number): void {
+    const before = this.#byName.get(name)
+    const pauseMs =
+      before?.version === version ? Math.min(before.pauseMs * 2, LAST_PAUSE_MS) : FIRST_PAUSE_MS
+    this.#byName.set(name, { version, pauseMs, dueAt: now + pauseMs, waits: true })
+    this.#firstDue = Math.min(this.#firstDue, now + pauseMs)
+  }
+
+  delete(name: string): boolean {
+    return this.#byName.delete(name)
+  }
+
+  /** Whether this version was rejected and must not be sent again yet. */
+  waits(name: string, version: string): boolean {
+    const retry = this.#byName.get(name)
+    return retry?.waits === true && retry.version === version
+  }
+
+  /** Names and versions of everything rejected, including what is being sent again. */
+  *versions(): Iterable<readonly [name: string, version: string]> {
+    for (const [name, { version }] of this.#byName) yield [name, version]
+  }
+
+  /** When to call takeDue() next, by performance.now(); undefined if nothing waits. */
+  get nextAt(): number | undefined {
+    return Number.isFinite(this.#firstDue)
+      ? Math.max(this.#firstDue, this.#lastTrial + TRIAL_EVERY_MS)
+      : undefined
+  }
+
+  /** Removes the wait from the names that are due, and returns them, oldest first. */
+  takeDue(now: number): readonly string[] {
+    if (now < this.#firstDue || now < this.#lastTrial + TRIAL_EVERY_MS) return []
+    const waiting = [...this.#byName]
+      .filter(([, { waits }]) => waits)
+      .sort(([, a], [, b]) => a.dueAt - b.dueAt)
+    const due = waiting.slice(0, TRIALS).filter(([, { dueAt }]) => dueAt <= now)
+    for (const [name, retry] of due) this.#byName.set(name, { ...retry, waits: false })
+    this.#firstDue = waiting[due.length]?.[1].dueAt ?? Infinity
+    if (due.length > 0) this.#lastTrial = now
+    return due.map(([name]) => name)
   }
 }

@@ -80,7 +80,9 @@ export function createResponseEncoders(): ResponseEncoders {
     },
     incremental: ({ typeUrl, version, nonce, resources, removed }) => {
       const own = create(DeltaDiscoveryResponseSchema, {
-        ...{ typeUrl, systemVersionInfo: version, nonce },
+        typeUrl,
+        systemVersionInfo: version,
+        nonce,
         removedResources: [...removed],
       })
       return [

@@ -54,10 +54,26 @@ function commaList(values: readonly string[]): string | undefined {
  * with credentials. Envoy cannot list those of the answer itself.
  */
 const EXPOSED_WITH_CREDENTIALS = [
-  ...['Accept-Ranges', 'Age', 'Allow', 'Content-Disposition', 'Content-Encoding'],
-  ...['Content-Location', 'Content-Range', 'Date', 'ETag', 'Link', 'Location', 'Mcp-Session-Id'],
-  ...['RateLimit', 'RateLimit-Policy', 'Retry-After', 'Server', 'Server-Timing', 'Vary'],
-  ...['WWW-Authenticate', 'X-Request-Id'],
+  'Accept-Ranges',
+  'Age',
+  'Allow',
+  'Content-Disposition',
+  'Content-Encoding',
+  'Content-Location',
+  'Content-Range',
+  'Date',
+  'ETag',
+  'Link',
+  'Location',
+  'Mcp-Session-Id',
+  'RateLimit',
+  'RateLimit-Policy',
+  'Retry-After',
+  'Server',
+  'Server-Timing',
+  'Vary',
+  'WWW-Authenticate',
+  'X-Request-Id',
 ]
 
 function exposed({ exposeHeaders, allowCredentials }: Cors): string {

@@ -64,6 +64,7 @@ const PROCESSING_MODES: Readonly<Record<ProcAttachment['mode'], ProcessingMode>>
     responseBodyMode: BodyMode.FULL_DUPLEX_STREAMED,
     responseTrailerMode: HeaderMode.SEND,
   }),
+  sessions: create(ProcessingModeSchema, { ...OFF, responseHeaderMode: HeaderMode.SEND }),
 }
 
 const OWN_SERVER: FilterServer = { clusterName: EXT_PROC_CLUSTER }

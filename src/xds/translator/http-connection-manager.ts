@@ -1,6 +1,10 @@
 // Builds Envoy's HTTP connection manager of a filter chain: request parsing, normalisation and the HTTP filters.
 
 import { create } from '@bufbuild/protobuf'
+import {
+  type TypedExtensionConfig,
+  TypedExtensionConfigSchema,
+} from '../../grpc/generated/envoy/config/core/v3/extension_pb.js'
 import { HttpProtocolOptions_HeadersWithUnderscoresAction as UnderscoresAction } from '../../grpc/generated/envoy/config/core/v3/protocol_pb.js'
 import {
   type Filter,
@@ -15,10 +19,11 @@ import {
   type HttpFilter,
   HttpFilterSchema,
 } from '../../grpc/generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js'
+import { HeaderMutationSchema } from '../../grpc/generated/envoy/extensions/http/early_header_mutation/header_mutation/v3/header_mutation_pb.js'
 import type { FilterChain } from '../../ir/ir.js'
+import { RESERVED_HEADERS, RESERVED_PREFIX } from '../../ir/reserved-headers.js'
 import { buildAccessLog } from './access-log.js'
 import { buildCorsFilter } from './cors.js'
-import { buildEarlyHeaderMutation } from './early-headers.js'
 import { buildAuditFilter, buildExtAuthzFilter, buildHeadFilter } from './ext-authz.js'
 import { buildBodyFilter, buildExtProcFilter, buildGuardAuditFilter } from './ext-proc.js'
 import { CONNECTION_MANAGER_FILTER, ROUTER_FILTER } from './filter-names.js'
@@ -28,6 +33,32 @@ import { ADS_SOURCE, durationOf, type FieldsOf, packed, typedConfig } from './me
 import { buildOneHostFilter } from './one-host.js'
 import { buildTracing } from './tracing.js'
 import type { XdsOptions } from './xds-resources.js'
+
+// Removes headers that only Gatehouse or Envoy may set from every request, before any filter or route sees them.
+
+/** envoy.config.core.v3.TypedExtensionConfig */
+const buildEarlyHeaderMutation = (): TypedExtensionConfig =>
+  create(TypedExtensionConfigSchema, {
+    name: 'envoy.http.early_header_mutation.header_mutation',
+    typedConfig: packed(HeaderMutationSchema, {
+      mutations: [
+        {
+          action: {
+            case: 'removeOnMatch',
+            value: {
+              keyMatcher: {
+                matchPattern: { case: 'prefix', value: RESERVED_PREFIX },
+                ignoreCase: true,
+              },
+            },
+          },
+        },
+        ...RESERVED_HEADERS.map((name) => ({
+          action: { case: 'remove' as const, value: name },
+        })),
+      ],
+    }),
+  })
 
 type ManagerFields = FieldsOf<typeof HttpConnectionManagerSchema>
 

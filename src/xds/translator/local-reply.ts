@@ -25,7 +25,7 @@ import {
   type ResponseMapper,
   ResponseMapperSchema,
 } from '../../grpc/generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js'
-import { UNRESOLVED_CLUSTER } from '../../ir/names.js'
+import { UNRESOLVED_CLUSTER, UPGRADE_REFUSED } from '../../ir/names.js'
 import type { RefuseAction } from '../../ir/route.js'
 import { type FieldsOf, inlineString, typedConfig } from './messages.js'
 import { HAS_SEVERAL_HOSTS } from './one-host.js'
@@ -33,7 +33,7 @@ import { HAS_SEVERAL_HOSTS } from './one-host.js'
 /**
  * Marks the share of a route's traffic whose backendRef does not resolve: a weighted cluster can only fail with 503,
  * but the Gateway API requires 500. Clients cannot send it: headers with this prefix are removed first
- * (early-headers.ts).
+ * (http-connection-manager.ts).
  */
 export const UNRESOLVED_HEADER = 'x-gatehouse-unresolved'
 
@@ -132,27 +132,36 @@ const LATE_DOCUMENT_MAPPER = create(ResponseMapperSchema, {
   headersToAdd: [RETRY_SOON],
 })
 
-/**
- * Matches replies for which Gatehouse gave no answer: it is gone or restarting, or the connection has no room for
- * another call.
- */
-const isUnanswered = create(AccessLogFilterSchema, {
-  filterSpecifier: {
-    case: 'extensionFilter',
-    value: create(ExtensionFilterSchema, {
-      name: 'envoy.access_loggers.extension_filters.cel',
-      configType: typedConfig(ExpressionFilterSchema, {
-        expression: ['ext_authz_error', 'ext_proc_error']
-          .map((details) => `response.code_details.startsWith("${details}")`)
-          .join(' || '),
+/** Matches replies whose details, which Envoy sets, begin with one of these texts. */
+const withDetails = (...beginnings: readonly string[]): AccessLogFilter =>
+  create(AccessLogFilterSchema, {
+    filterSpecifier: {
+      case: 'extensionFilter',
+      value: create(ExtensionFilterSchema, {
+        name: 'envoy.access_loggers.extension_filters.cel',
+        configType: typedConfig(ExpressionFilterSchema, {
+          expression: beginnings
+            .map((details) => `response.code_details.startsWith("${details}")`)
+            .join(' || '),
+        }),
       }),
-    }),
-  },
+    },
+  })
+
+/** Maps replies for which Gatehouse gave no answer: it is gone or restarting, or its connection has no room for a call. */
+const UNANSWERED_MAPPER = create(ResponseMapperSchema, {
+  filter: withDetails('ext_authz_error', 'ext_proc_error'),
+  headersToAdd: [RETRY_SOON],
 })
 
-const UNANSWERED_MAPPER = create(ResponseMapperSchema, {
-  filter: isUnanswered,
-  headersToAdd: [RETRY_SOON],
+/**
+ * Maps Envoy's 403 for an upgrade that a route does not accept. Clients that prefer a WebSocket, such as Codex, go on over
+ * HTTP after a 426 alone.
+ */
+const UPGRADE_MAPPER = create(ResponseMapperSchema, {
+  filter: withDetails('upgrade_failed'),
+  statusCode: UPGRADE_REFUSED.status,
+  body: inlineString(UPGRADE_REFUSED.body),
 })
 
 const UNRESOLVED_MAPPER = create(ResponseMapperSchema, {
@@ -177,5 +186,6 @@ export const LOCAL_REPLY_CONFIG = create(LocalReplyConfigSchema, {
     refusalMapper(503),
     LATE_DOCUMENT_MAPPER,
     UNANSWERED_MAPPER,
+    UPGRADE_MAPPER,
   ],
 })

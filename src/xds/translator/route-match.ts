@@ -11,10 +11,9 @@ import {
 } from '../../grpc/generated/envoy/config/route/v3/route_components_pb.js'
 import { RegexMatcherSchema } from '../../grpc/generated/envoy/type/matcher/v3/regex_pb.js'
 import type { StringMatcher } from '../../grpc/generated/envoy/type/matcher/v3/string_pb.js'
+import { escapeRegex } from '../../ir/regex.js'
 import type { PathMatch, RouteMatch, ValueMatch } from '../../ir/route.js'
-import type { FieldsOf } from './messages.js'
-import { containing, exactly, matching } from './messages.js'
-import { encodedForms } from './query-value.js'
+import { containing, exactly, type FieldsOf, matching } from './messages.js'
 
 /**
  * Matches path segments: Envoy's plain prefix would let /mcp match /mcpfoo; path_separated_prefix rejects "/" alone.
@@ -62,3 +61,25 @@ export const buildRouteMatch = (match: RouteMatch): EnvoyRouteMatch =>
     ],
     queryParameters: match.queryParams.map(queryMatcher),
   })
+
+// Matches a query parameter's value in every encoding. Envoy compares the value as the client sent it.
+
+/** Characters with a special meaning in a query unless they are percent-encoded. */
+const ALWAYS_ENCODED = new Set(['+', '%', '&', '#'])
+
+/** Returns a regular expression for all forms of the value: characters or percent-encoded bytes, "+" for a space. */
+const encodedForms = (value: string): string => Array.from(value, formsOf).join('')
+
+function formsOf(character: string): string {
+  const encoded = Array.from(Buffer.from(character), percentEncoded).join('')
+  if (character === ' ') return `(?:\\+|${encoded})`
+  return ALWAYS_ENCODED.has(character) || character > '\x7e' || character < '\x20'
+    ? encoded
+    : `(?:${escapeRegex(character)}|${encoded})`
+}
+
+const percentEncoded = (byte: number): string =>
+  `%${byte
+    .toString(16)
+    .padStart(2, '0')
+    .replace(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`)}`

@@ -87,7 +87,8 @@ export function buildRoute(route: Route, context: RouteContext): EnvoyRoute {
     name: route.name,
     match: buildRouteMatch(route.match),
     action: actionOf(route, context),
-    ...{ ...headers, responseHeadersToAdd: [...headers.responseHeadersToAdd, ...cors] },
+    ...headers,
+    responseHeadersToAdd: [...headers.responseHeadersToAdd, ...cors],
     typedPerFilterConfig: perFilterConfig(route),
   })
 }

@@ -3,6 +3,11 @@
 // as a whole (an undefined name).
 
 import { type Any, anyUnpack } from '@bufbuild/protobuf/wkt'
+import {
+  type Cluster,
+  Cluster_DiscoveryType,
+  ClusterSchema,
+} from '../../grpc/generated/envoy/config/cluster/v3/cluster_pb.js'
 import type { FilterChain } from '../../grpc/generated/envoy/config/listener/v3/listener_components_pb.js'
 import { ListenerSchema } from '../../grpc/generated/envoy/config/listener/v3/listener_pb.js'
 import {
@@ -11,15 +16,17 @@ import {
 } from '../../grpc/generated/envoy/config/route/v3/route_components_pb.js'
 import { ExtAuthzPerRouteSchema } from '../../grpc/generated/envoy/extensions/filters/http/ext_authz/v3/ext_authz_pb.js'
 import { HttpConnectionManagerSchema } from '../../grpc/generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js'
-import { DownstreamTlsContextSchema } from '../../grpc/generated/envoy/extensions/transport_sockets/tls/v3/tls_pb.js'
-import type { Chunk } from '../../incremental/chunked-list.js'
+import {
+  DownstreamTlsContextSchema,
+  UpstreamTlsContextSchema,
+} from '../../grpc/generated/envoy/extensions/transport_sockets/tls/v3/tls_pb.js'
+import { type Chunk, concat, namedChunks } from '../../incremental/chunked-list.js'
 import { briefMemo, briefMemoWork, memo, memoWork } from '../../incremental/memo.js'
 import { ROUTE_CONTEXT_KEY } from '../../ir/names.js'
 import { mapEach, mapWork, type Work } from '../../turns.js'
 import type { Encoded, EncodedResource } from '../encode/encode.js'
 import type { EncodedHost, EncodedRoute, EncodedRoutes } from '../encode/encode-routes.js'
 import { decode } from '../encode/read.js'
-import { createClusterFacts } from './cluster-facts.js'
 import { EXT_AUTHZ_FILTER } from './filter-names.js'
 import type { XdsResources } from './xds-resources.js'
 
@@ -288,4 +295,43 @@ export function createXdsVerifier(): VerifyXds {
     ]
     if (problems.length > 0) throw new Error(`inconsistent xDS resources: ${problems.join('; ')}`)
   }
+}
+
+// Reads what clusters refer to, from the bytes to be sent: their endpoints and the certificates that they present.
+
+/** What the clusters of a snapshot refer to. */
+export interface ClusterFacts {
+  /** Names of the clusters whose endpoints come over EDS. */
+  readonly needy: readonly string[]
+  /** Names of the certificates that clusters present. */
+  readonly secrets: readonly string[]
+}
+
+/** Returns the facts about clusters, memoised by chunk. */
+function createClusterFacts(): (clusters: readonly EncodedResource[]) => Work<ClusterFacts> {
+  const ofOne = memo((encoded: EncodedResource): ClusterFacts => {
+    const cluster = decode(ClusterSchema, encoded)
+    const isNeedy = cluster.clusterDiscoveryType.value === Cluster_DiscoveryType.EDS
+    return { needy: isNeedy ? [encoded.name] : [], secrets: secretsOf(cluster) }
+  })
+  const ofChunk = memoWork(function* (chunk: Chunk<EncodedResource>): Work<ClusterFacts> {
+    const facts = yield* mapEach(chunk, ofOne)
+    return {
+      needy: facts.flatMap(({ needy }) => needy),
+      secrets: [...new Set(facts.flatMap(({ secrets }) => secrets))],
+    }
+  })
+  return memoWork(function* (clusters: readonly EncodedResource[]) {
+    const facts = yield* mapWork(namedChunks(clusters), ofChunk)
+    return {
+      needy: concat(facts.map(({ needy }) => needy)),
+      secrets: concat(facts.map(({ secrets }) => secrets)),
+    }
+  })
+}
+
+function secretsOf({ transportSocket }: Cluster): readonly string[] {
+  const tls = transportSocket?.configType.value
+  const { commonTlsContext } = (tls && anyUnpack(tls, UpstreamTlsContextSchema)) ?? {}
+  return (commonTlsContext?.tlsCertificateSdsSecretConfigs ?? []).map(({ name }) => name)
 }

@@ -32,7 +32,15 @@ test("a shell takes the command's arguments as they are, whatever the client sen
   const command = explainCommand(request, { ...WHERE, needsToken: true })
   const words = execFileSync('sh', ['-c', `printf '%s\\n' ${command}`], { encoding: 'utf8' })
   expect(words.trim().split('\n')).toEqual([
-    ...['gatehouse', 'explain', '--admin', '127.0.0.1:18001', '--admin-token-file', 'ADMIN_TOKEN'],
-    ...['--token', 'TOKEN_FILE', '--request', `POST http://mcp.example:8080${path}`],
+    'gatehouse',
+    'explain',
+    '--admin',
+    '127.0.0.1:18001',
+    '--admin-token-file',
+    'ADMIN_TOKEN',
+    '--token',
+    'TOKEN_FILE',
+    '--request',
+    `POST http://mcp.example:8080${path}`,
   ])
 })

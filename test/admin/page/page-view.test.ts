@@ -5,7 +5,7 @@ import { readPageQuery } from '../../../src/admin/page/page-query.js'
 import { pageSections, type PageState, SentSections } from '../../../src/admin/page/page-view.js'
 import { type Section, sectionHtml } from '../../../src/admin/page/section.js'
 import type { RecentDecision } from '../../../src/admin/recent-decisions.js'
-import type { ReportedResource } from '../../../src/admin/status-report.js'
+import type { ReportedResource, StatusReport } from '../../../src/admin/status-report.js'
 import { atOnce } from '../../../src/turns.js'
 import { emptyReport, mappedRoute, pageState } from '../../support/page-state.js'
 
@@ -24,18 +24,30 @@ const keysOf = (state: PageState, id: string, query = ''): readonly string[] =>
     ?.items.map(({ key }) => key) ?? []
 
 const resource = (name: string, over: Partial<ReportedResource> = {}): ReportedResource => ({
-  ...{ apiVersion: 'gateway.networking.k8s.io/v1', kind: 'HTTPRoute', namespace: 'default', name },
-  ...{ source: `routes.yaml:${name.length}`, conditions: [] },
+  apiVersion: 'gateway.networking.k8s.io/v1',
+  kind: 'HTTPRoute',
+  namespace: 'default',
+  name,
+  source: `routes.yaml:${name.length}`,
+  conditions: [],
   ...over,
 })
 
 const INVALID = { type: 'Accepted', status: 'False', reason: 'Invalid', message: 'odd' } as const
 
 const decision = (id: string, fields: object = {}): RecentDecision => ({
-  ...{ id, at: Date.UTC(2026, 0, 1), message: 'decision' },
+  id,
+  at: Date.UTC(2026, 0, 1),
+  message: 'decision',
   fields: {
-    ...{ decision: 'deny', reason: 'wrong-audience', status: 401, route: 'default/mcp' },
-    ...{ method: 'POST', host: 'mcp.example', path: '/mcp', ...fields },
+    decision: 'deny',
+    reason: 'wrong-audience',
+    status: 401,
+    route: 'default/mcp',
+    method: 'POST',
+    host: 'mcp.example',
+    path: '/mcp',
+    ...fields,
   },
 })
 
@@ -46,15 +58,20 @@ test('open routes come first, then reasons, Envoys, key sets and resources with 
     resources: [resource('bad', { conditions: [INVALID] }), resource('public', { open: true })],
     envoys: [
       {
-        ...{ node: 'e1', cluster: '*', connected: true },
+        node: 'e1',
+        cluster: '*',
+        connected: true,
         types: [{ type: 'x.Listener', nacked: { version: '2', message: 'no', at: '' } }],
       },
     ],
     remote: [{ kind: 'KeySet', url: 'https://idp.example/jwks', error: 'refused' }],
   })
   expect(keysOf(pageState({ report }), 'attention')).toEqual([
-    ...['open default/public', 'Not ready Envoy is not running', 'nack e1 x.Listener'],
-    ...['key set https://idp.example/jwks', 'HTTPRoute default/bad routes.yaml:3'],
+    'open default/public',
+    'Not ready Envoy is not running',
+    'nack e1 x.Listener',
+    'key set https://idp.example/jwks',
+    'HTTPRoute default/bad routes.yaml:3',
   ])
 })
 
@@ -113,10 +130,16 @@ test('a decision shows its reason, rule, what was expected, and whether the call
   const state = pageState({
     decisions: [
       decision('0-0', {
-        ...{ policy: 'default/p', rule: 'matchExpressions[1]', source: 'p.yaml:12' },
+        policy: 'default/p',
+        rule: 'matchExpressions[1]',
+        source: 'p.yaml:12',
         ruleSource: 'p.yaml:41',
-        ...{ sub: 'alice', verified: false, tool: 'delete', leftOut: 3 },
-        ...{ expected: { aud: ['mcp'] }, got: { aud: 'web' } },
+        sub: 'alice',
+        verified: false,
+        tool: 'delete',
+        leftOut: 3,
+        expected: { aud: ['mcp'] },
+        got: { aud: 'web' },
       }),
     ],
   })
@@ -130,7 +153,44 @@ test('a decision shows its reason, rule, what was expected, and whether the call
     '{&quot;aud&quot;:[&quot;mcp&quot;]}',
   ])
     expect(html).toContain(text)
-  expect(html).toContain('href="/explain?request=POST+http%3A%2F%2Fmcp.example%2Fmcp"')
+})
+
+test('a decision is offered to be explained only where its line has all that decided it', () => {
+  const explained = (fields: object, message = 'decision'): string =>
+    htmlOf(pageState({ decisions: [{ ...decision('0-0', fields), message }] }), 'decisions')
+  const link = 'href="/explain?request=POST+http%3A%2F%2Fmcp.example%2Fmcp"'
+  for (const reason of ['no-token', 'no-policy', 'broken-policy'])
+    expect(explained({ reason })).toContain(link)
+  const ofToken = explained({ reason: 'wrong-audience' })
+  expect(ofToken).not.toContain('href="/explain')
+  expect(ofToken).toContain('gatehouse explain --admin 127.0.0.1:18001 --token TOKEN_FILE')
+  for (const reason of ['no-rule-allows', 'denied-by-rule', 'insufficient-scope', 'not-a-message'])
+    expect(explained({ reason })).not.toMatch(/gatehouse explain|href="\/explain/)
+  expect(explained({ reason: 'no-token', mode: 'audit' })).not.toContain(link)
+  expect(explained({ reason: 'no-token' }, 'login answer')).not.toContain(link)
+})
+
+test('a policy that is in force in part is amber, and needs attention', () => {
+  const partial = resource('p', {
+    kind: 'ProxyPolicy',
+    conditions: [
+      { type: 'Accepted', status: 'True', reason: 'PartiallyValid', message: 'no login' },
+    ],
+  })
+  const state = pageState({ report: emptyReport({ resources: [partial] }) })
+  for (const section of ['attention', 'resources', 'summary'])
+    expect(htmlOf(state, section)).toContain('class="mark warn"')
+  expect(htmlOf(state, 'attention')).toContain('no login')
+  expect(htmlOf(state, 'attention')).not.toContain('class="mark bad"')
+  expect(htmlOf(state, 'summary')).toContain('1 in part')
+})
+
+test('Envoys that others configure are not missed', () => {
+  const of = (report: Partial<StatusReport>): string =>
+    ['summary', 'envoys'].map((id) => htmlOf(pageState({ report: emptyReport(report) }), id)).join()
+  expect(of({})).toMatch(/none connected/i)
+  expect(of({ isBesideOthers: true })).not.toMatch(/none connected|<b>0<\/b> <span>Envoys/i)
+  expect(of({ isBesideOthers: true })).toContain('configured by others')
 })
 
 test('without a decision log the page says so', () => {
@@ -147,7 +207,9 @@ test('whatever clients, tenants and providers wrote is escaped', () => {
       resources: [resource(evil, { open: true, conditions: [{ ...INVALID, message: evil }] })],
       envoys: [
         {
-          ...{ node: evil, cluster: evil, connected: true },
+          node: evil,
+          cluster: evil,
+          connected: true,
           types: [{ type: evil, sent: evil, nacked: { version: evil, message: evil, at: evil } }],
         },
       ],
@@ -163,9 +225,21 @@ test('whatever clients, tenants and providers wrote is escaped', () => {
     ],
     decisions: [
       decision('0-0', {
-        ...{ host: evil, path: evil, sub: evil, reason: evil, route: evil, policy: evil },
-        ...{ rule: evil, source: evil, tool: evil, claims: { a: evil }, webhook: evil },
-        ...{ expected: evil, got: evil, requestId: evil, mode: 'audit' },
+        host: evil,
+        path: evil,
+        sub: evil,
+        reason: evil,
+        route: evil,
+        policy: evil,
+        rule: evil,
+        source: evil,
+        tool: evil,
+        claims: { a: evil },
+        webhook: evil,
+        expected: evil,
+        got: evil,
+        requestId: evil,
+        mode: 'audit',
       }),
     ],
   })
@@ -181,7 +255,13 @@ test('a visitor is sent everything once, and then only what has changed', () => 
   const routes = ['a', 'b', 'c'].map((name) => mappedRoute(name))
   const first = sent.update(sectionsOf(pageState({ routes })))
   expect(first.map(({ id }) => id)).toEqual([
-    ...['summary', 'attention', 'routes', 'decisions', 'keys', 'envoys', 'resources'],
+    'summary',
+    'attention',
+    'routes',
+    'decisions',
+    'keys',
+    'envoys',
+    'resources',
   ])
   expect(first.find(({ id }) => id === 'routes')?.keys).toEqual(['a', 'b', 'c'])
   expect(sent.update(sectionsOf(pageState({ routes })))).toEqual([])

@@ -10,20 +10,32 @@ import { atOnce } from '../../../src/turns.js'
 const EMPTY: Ir = { gateways: [], destinations: [], certificates: [], authz: [], proc: [] }
 
 const webhook = (backend: string, failureMode: Webhook['failureMode']): Webhook => ({
-  ...{ backend, failureMode, headers: [], mode: 'Sync', holdBack: 0, minIntervalMs: 0 },
-  ...{ inspectToolCalls: false, inspectTools: false, inspectFiles: false },
-  ...{ maxConnections: 0, keepAliveSeconds: 0 },
+  backend,
+  failureMode,
+  headers: [],
+  mode: 'Sync',
+  holdBack: 0,
+  minIntervalMs: 0,
+  inspectToolCalls: false,
+  inspectTools: false,
+  inspectFiles: false,
+  maxConnections: 0,
+  keepAliveSeconds: 0,
   target: { url: 'http://hook', endpoints: { type: 'addresses', addresses: [] } },
 })
 
 const AUTHZ: AuthzEntry = {
-  ...{ key: 'k', route: 'default/mcp', paths: [{ type: 'PathPrefix', value: '/mcp' }] },
+  key: 'k',
+  route: 'default/mcp',
+  paths: [{ type: 'PathPrefix', value: '/mcp' }],
   policy: { policy: 'default/token', source: 'p.yaml:1' },
   jwt: {
-    ...{ mode: 'Strict', forwardToken: false },
+    mode: 'Strict',
+    forwardToken: false,
     providers: [
       {
-        ...{ issuer: 'https://idp.example', audiences: [] },
+        issuer: 'https://idp.example',
+        audiences: [],
         keySet: {
           state: 'unavailable',
           source: { type: 'remote', id: '1', url: 'https://idp.example/jwks' },
@@ -32,7 +44,9 @@ const AUTHZ: AuthzEntry = {
     ],
   },
   authorization: {
-    ...{ deny: [], require: [], allow: ['true'] },
+    deny: [],
+    require: [],
+    allow: ['true'],
     policies: [
       { policy: 'default/rules', source: 'p.yaml:9', action: 'Allow', rules: 1, scopes: 0 },
     ],
@@ -40,14 +54,21 @@ const AUTHZ: AuthzEntry = {
 }
 
 const GUARD: GuardEntry = {
-  ...{ type: 'guard', key: 'k', route: 'default/mcp' },
+  type: 'guard',
+  key: 'k',
+  route: 'default/mcp',
   policy: { policy: 'default/guard', source: 'p.yaml:20' },
   request: [webhook('default/hook', 'FailClosed')],
   response: [webhook('default/hook', 'FailOpen')],
 }
 
 const facts = (policy: string, over: Partial<PolicyFacts> = {}): PolicyFacts => ({
-  ...{ policy, source: 'p.yaml:1', routes: [], sets: [], isAudit: false, ...over },
+  policy,
+  source: 'p.yaml:1',
+  routes: [],
+  sets: [],
+  isAudit: false,
+  ...over,
 })
 
 test('a route is connected with all that is in force on it', () => {
@@ -59,7 +80,9 @@ test('a route is connected with all that is in force on it', () => {
   const [route, ...others] = atOnce(routeMap(ir, new Set(), policies))
   expect(others).toEqual([])
   expect(route?.policies.map(({ policy, sets }) => [policy, ...sets])).toEqual([
-    ...[['default/token', 'token'], ['default/rules'], ['default/guard']],
+    ['default/token', 'token'],
+    ['default/rules'],
+    ['default/guard'],
   ])
   expect(route?.issuers).toEqual([
     { issuer: 'https://idp.example', keysUrl: 'https://idp.example/jwks' },
@@ -78,14 +101,10 @@ test('policies of mode Audit, and those that target the route without being in f
   const ir: Ir = { ...EMPTY, authz: [{ ...AUTHZ, audit }] }
   const [route] = atOnce(routeMap(ir, new Set(), policies))
   expect(route?.policies.map(({ policy, isAudit }) => [policy, isAudit])).toEqual([
-    ...[
-      ['default/token', false],
-      ['default/rules', false],
-    ],
-    ...[
-      ['default/try', true],
-      ['default/broken', false],
-    ],
+    ['default/token', false],
+    ['default/rules', false],
+    ['default/try', true],
+    ['default/broken', false],
   ])
 })
 

@@ -13,17 +13,26 @@ const clusterStatuses = (state: PipelineState) => atOnce(derive(state)).flat()
 
 const named = { namespace: 'default', name: 'mcp' }
 const accepted: Condition = {
-  ...{ type: 'Accepted', status: 'True', reason: 'Valid', message: 'Policy accepted' },
+  type: 'Accepted',
+  status: 'True',
+  reason: 'Valid',
+  message: 'Policy accepted',
   ancestor: { namespace: 'infra', name: 'gw' },
 }
 const attached: Condition = { ...accepted, type: 'Attached', reason: 'Attached' }
 const policy: ResourceStatus = {
-  ...{ apiVersion: 'policy.gatehouse.dev/v1alpha1', kind: 'ProxyPolicy', ...named },
+  apiVersion: 'policy.gatehouse.dev/v1alpha1',
+  kind: 'ProxyPolicy',
+  ...named,
   conditions: [accepted, attached],
 }
 const problem = (message: string, more: Partial<Problem> = {}): Problem => ({
-  ...{ source: KUBERNETES, apiVersion: policy.apiVersion, kind: policy.kind, ...named },
-  ...{ message, ...more },
+  source: KUBERNETES,
+  apiVersion: policy.apiVersion,
+  kind: policy.kind,
+  ...named,
+  message,
+  ...more,
 })
 
 const stateOf = (
@@ -35,14 +44,12 @@ const stateOf = (
   provider: { resources: collectResources([]).resources, problems, complete },
   translation: {
     ir: { gateways: [], destinations: [], certificates: [], authz: [], proc: [] },
-    ...{
-      statuses,
-      statusParts: [statuses],
-      attachedRoutes,
-      wanted: [],
-      names: [],
-      ownAddresses: [],
-    },
+    statuses,
+    statusParts: [statuses],
+    attachedRoutes,
+    wanted: [],
+    names: [],
+    ownAddresses: [],
   },
 })
 

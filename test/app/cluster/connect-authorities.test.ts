@@ -3,7 +3,7 @@
 import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { followAuthorities } from '../../../src/app/cluster/connect-authorities.js'
+import { followAuthorities } from '../../../src/app/cluster/provisioner.js'
 import { eventually } from '../../../testing/eventually.js'
 import { selfSigned } from '../../support/certificates.js'
 import { temporaryFolder } from '../../support/program.js'

@@ -1,7 +1,7 @@
 // The secret that replicas share for probes: created once, read again, and kept while the API server fails.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { type ProbeSecret, startProbeSecret } from '../../../src/app/cluster/probe-secret.js'
+import { type ProbeSecret, startProbeSecret } from '../../../src/app/cluster/mesh-controller.js'
 import type { JsonObject } from '../../../src/ir/json.js'
 import { type KubernetesClient, KubernetesError } from '../../../src/resources/kubernetes/client.js'
 import { eventually, fakeClock } from '../../support/fake-clock.js'
@@ -27,7 +27,9 @@ afterEach(() => {
 function start(call: Call, mayWrite = true): ProbeSecret {
   running = startProbeSecret({
     client: { call } as unknown as KubernetesClient,
-    ...{ namespace: 'default', name: 'gatehouse-probe', mayWrite: () => mayWrite },
+    namespace: 'default',
+    name: 'gatehouse-probe',
+    mayWrite: () => mayWrite,
     onWarning: (message) => warnings.push(message),
   })
   return running

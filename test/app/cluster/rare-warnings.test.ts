@@ -1,7 +1,7 @@
 // A warning that recurs with every attempt does not fill the log.
 
 import { expect, test } from 'vitest'
-import { createRareWarnings } from '../../../src/app/cluster/rare-warnings.js'
+import { createRareWarnings } from '../../../src/app/cluster/cluster.js'
 import { recordingLogger } from '../../grpc/recording-logger.js'
 
 test('the same warning is one line in ten seconds, which counts the others', () => {

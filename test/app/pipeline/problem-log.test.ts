@@ -127,3 +127,42 @@ test('a key set that is still on its way is no problem of the resources', () => 
   )
   expect(lines).toEqual([])
 })
+
+test('a part that cannot work is named', () => {
+  const { logger, lines } = recordingLogger()
+  problemLog(logger)(
+    policy({ type: 'Accepted', status: 'True', reason: 'PartiallyValid', message: 'no logins' }),
+  )
+  expect(lines).toMatchObject([
+    {
+      level: 'warn',
+      message: 'ProxyPolicy default/mcp: Accepted=True (PartiallyValid): no logins',
+    },
+  ])
+})
+
+test('open routes are named in one line, again when there are others, and are no problem', () => {
+  const { logger, lines } = recordingLogger()
+  const log = problemLog(logger)
+  const open = (...names: readonly string[]): PipelineState => {
+    const statuses = names.map((name) => ({
+      apiVersion: 'gateway.networking.k8s.io/v1',
+      kind: 'HTTPRoute',
+      namespace: 'shop',
+      name,
+      conditions: [],
+      open: true as const,
+    }))
+    const { translation } = GOOD
+    return { translation: translation && { ...translation, statuses, statusParts: [statuses] } }
+  }
+  log(open('b', 'a'))
+  log(open('a', 'b'))
+  log(open(...'abcdefghijkl'))
+  log(open())
+  expect(lines.map(({ message }) => message)).toEqual([
+    'open routes (2), as no policy decides who may use them: shop/a, shop/b',
+    `open routes (12), as no policy decides who may use them: ${[...'abcdefghij'].map((name) => `shop/${name}`).join(', ')} and 2 more`,
+  ])
+  expect(lines.every(({ level }) => level === 'warn')).toBe(true)
+})

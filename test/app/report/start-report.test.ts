@@ -9,7 +9,9 @@ import { recordingLogger } from '../../grpc/recording-logger.js'
 import { chain, forward, ir, route } from '../../support/ir.js'
 
 const addresses = {
-  ...{ admin: '127.0.0.1:18001', status: '127.0.0.1:18001', grpc: undefined },
+  admin: '127.0.0.1:18001',
+  status: '127.0.0.1:18001',
+  grpc: undefined,
   envoyAdmin: { type: 'unix', path: '/run/envoy.sock' },
 } as const
 
@@ -70,7 +72,9 @@ test('a terminal that cannot be written to ends nothing', () => {
   }
   const terminal = { columns: 100, rows: 40, hasColour: false, write }
   const show = createStartScreen({
-    ...{ terminal, logger, settings: settings() },
+    terminal,
+    logger,
+    settings: settings(),
     addresses: () => addresses,
   })
   atOnce(show(first))

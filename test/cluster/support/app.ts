@@ -30,14 +30,18 @@ export function app(name: string, namespace = 'default'): readonly object[] {
   return [
     { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { 'app.mjs': SCRIPT } },
     {
-      ...{ apiVersion: 'apps/v1', kind: 'Deployment', metadata },
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata,
       spec: {
         selector: { matchLabels: labels },
         template: { metadata: { labels }, spec: { containers: [container], volumes } },
       },
     },
     {
-      ...{ apiVersion: 'v1', kind: 'Service', metadata },
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata,
       spec: { selector: labels, ports: [{ name: 'http', port: 80, targetPort: 8080 }] },
     },
   ]

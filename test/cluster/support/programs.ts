@@ -66,7 +66,9 @@ function writeFiles(): void {
   writeFileSync(
     KUBECONFIG,
     JSON.stringify({
-      ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'test' },
+      apiVersion: 'v1',
+      kind: 'Config',
+      'current-context': 'test',
       clusters: [{ name: 'test', cluster: { server: SERVER, 'insecure-skip-tls-verify': true } }],
       users: [{ name: ADMIN, user: { token: ADMIN } }],
       contexts: [{ name: 'test', context: { cluster: 'test', user: ADMIN } }],
@@ -90,10 +92,15 @@ const kube = (name: string, args: readonly string[]): void =>
 
 function startApiServer(): void {
   kube('apiserver', [
-    ...['--etcd-servers=http://127.0.0.1:2379', '--secure-port=6443', '--bind-address=0.0.0.0'],
-    ...[`--advertise-address=${NODE_ADDRESS}`, `--service-cluster-ip-range=${SERVICES}`],
-    ...[`--cert-dir=${file('certificates')}`, `--token-auth-file=${file('tokens.csv')}`],
-    ...['--authorization-mode=RBAC', '--service-account-issuer=https://kubernetes.default.svc'],
+    '--etcd-servers=http://127.0.0.1:2379',
+    '--secure-port=6443',
+    '--bind-address=0.0.0.0',
+    `--advertise-address=${NODE_ADDRESS}`,
+    `--service-cluster-ip-range=${SERVICES}`,
+    `--cert-dir=${file('certificates')}`,
+    `--token-auth-file=${file('tokens.csv')}`,
+    '--authorization-mode=RBAC',
+    '--service-account-issuer=https://kubernetes.default.svc',
     // Names of nodes have no addresses here; logs of pods come from the kubelet.
     '--kubelet-preferred-address-types=InternalIP',
     `--service-account-key-file=${file('accounts.key')}`,
@@ -103,11 +110,13 @@ function startApiServer(): void {
 
 function startControllers(): void {
   const common = [
-    ...[`--kubeconfig=${KUBECONFIG}`, '--leader-elect=false'],
+    `--kubeconfig=${KUBECONFIG}`,
+    '--leader-elect=false',
     `--cert-dir=${file('certificates')}`,
   ]
   kube('controller-manager', [
-    ...[...common, '--use-service-account-credentials'],
+    ...common,
+    '--use-service-account-credentials',
     `--service-account-private-key-file=${file('accounts.key')}`,
     `--root-ca-file=${file('certificates/apiserver.crt')}`,
   ])
@@ -142,7 +151,8 @@ state = "${file('containerd-state')}"
 
 /** Each pod has a link to the node, so that all traffic between pods passes the node's rules. */
 const NETWORK = {
-  ...{ cniVersion: '0.4.0', name: 'pods' },
+  cniVersion: '0.4.0',
+  name: 'pods',
   plugins: [
     {
       type: 'ptp',
@@ -169,30 +179,43 @@ export const containerd = (...args: readonly string[]): unknown =>
 
 function startKubelet(): void {
   const config = {
-    ...{ apiVersion: 'kubelet.config.k8s.io/v1beta1', kind: 'KubeletConfiguration' },
-    ...{ containerRuntimeEndpoint: `unix://${CONTAINERD}`, podLogsDir: file('pod-logs') },
-    ...{ clusterDomain: 'cluster.local', clusterDNS: [NODE_ADDRESS], resolvConf: '/dev/null' },
-    ...{ authentication: { anonymous: { enabled: true }, webhook: { enabled: false } } },
+    apiVersion: 'kubelet.config.k8s.io/v1beta1',
+    kind: 'KubeletConfiguration',
+    containerRuntimeEndpoint: `unix://${CONTAINERD}`,
+    podLogsDir: file('pod-logs'),
+    clusterDomain: 'cluster.local',
+    clusterDNS: [NODE_ADDRESS],
+    resolvConf: '/dev/null',
+    authentication: { anonymous: { enabled: true }, webhook: { enabled: false } },
     authorization: { mode: 'AlwaysAllow' },
     // Control groups of either version, with or without systemd.
-    ...{ cgroupDriver: 'cgroupfs', cgroupRoot: `/${FOLDER.split('/').at(-1) ?? ''}` },
-    ...{ cgroupsPerQOS: false, enforceNodeAllocatable: [], failCgroupV1: false },
+    cgroupDriver: 'cgroupfs',
+    cgroupRoot: `/${FOLDER.split('/').at(-1) ?? ''}`,
+    cgroupsPerQOS: false,
+    enforceNodeAllocatable: [],
+    failCgroupV1: false,
     failSwapOn: false,
     // However full the disk is.
-    ...{ imageGCHighThresholdPercent: 100, evictionHard: { 'memory.available': '100Mi' } },
+    imageGCHighThresholdPercent: 100,
+    evictionHard: { 'memory.available': '100Mi' },
   }
   writeFileSync(file('kubelet.json'), JSON.stringify(config))
   kube('kubelet', [
-    ...[`--config=${file('kubelet.json')}`, `--kubeconfig=${KUBECONFIG}`],
-    ...['--hostname-override=node', `--node-ip=${NODE_ADDRESS}`],
+    `--config=${file('kubelet.json')}`,
+    `--kubeconfig=${KUBECONFIG}`,
+    '--hostname-override=node',
+    `--node-ip=${NODE_ADDRESS}`,
     `--root-dir=${file('kubelet')}`,
   ])
 }
 
 function startProxy(): void {
   const config = {
-    ...{ apiVersion: 'kubeproxy.config.k8s.io/v1alpha1', kind: 'KubeProxyConfiguration' },
-    ...{ mode: 'nftables', hostnameOverride: 'node', clusterCIDR: PODS },
+    apiVersion: 'kubeproxy.config.k8s.io/v1alpha1',
+    kind: 'KubeProxyConfiguration',
+    mode: 'nftables',
+    hostnameOverride: 'node',
+    clusterCIDR: PODS,
     clientConnection: { kubeconfig: KUBECONFIG },
     // The table's size is the machine's.
     conntrack: { maxPerCore: 0 },

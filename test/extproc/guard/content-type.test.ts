@@ -1,7 +1,7 @@
 // Which content types of requests are read: only JSON in UTF-8.
 
 import { expect, test } from 'vitest'
-import { isJsonType } from '../../../src/extproc/guard/content-type.js'
+import { isJsonType } from '../../../src/extproc/guard/request-attributes.js'
 
 test.each([
   'application/json',

@@ -27,7 +27,10 @@ function inspect(
   })
   const deps = {
     ...guardrails({ ...guardrails().pools, call }),
-    ...{ now: () => 0, logger: silent, heldBytes, maxBodyBytes: 4 * MB },
+    now: () => 0,
+    logger: silent,
+    heldBytes,
+    maxBodyBytes: 4 * MB,
   }
   const headers = new Map([
     [':status', ['200']],

@@ -26,7 +26,8 @@ test.each([
     const warn = vi.fn()
     const deps = {
       ...guardrails({ ...guardrails().pools, call }),
-      ...{ now: () => 0, logger: { ...silent, warn } },
+      now: () => 0,
+      logger: { ...silent, warn },
     }
     const guard = compileGuard(guardEntry('k', { response: [webhook(1, { failureMode })] }))
     const inspect = (signal: AbortSignal) =>

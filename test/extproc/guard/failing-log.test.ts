@@ -35,7 +35,9 @@ beforeEach(async () => {
   pools = plainPools()
   const entries = [guardEntry(KEY, { request: [webhook(hook.port)] })]
   const decisions = createDecisionLog({
-    ...{ claims: [], now: () => 0, choice: { refusals: true, oneAllowedOf: 0 } },
+    claims: [],
+    now: () => 0,
+    choice: { refusals: true, oneAllowedOf: 0 },
     write: () => {
       failed += 1
       throw new Error('a bug')

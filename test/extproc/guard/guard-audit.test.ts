@@ -58,14 +58,20 @@ function audit(changes: Partial<GuardDeps> = {}, budget = 1024 * K): Audit {
     ...changes,
   }
   const entry = compileGuardAudit({
-    ...{ type: 'guard-audit', key: 'k', route: 'default/llm', request: hooks, response: hooks },
+    type: 'guard-audit',
+    key: 'k',
+    route: 'default/llm',
+    request: hooks,
+    response: hooks,
   })
   const send = (): never => {
     throw new Error('an audit answers')
   }
   return {
     processor: createGuardAudit(entry, { send, signal: stream }, deps, 50),
-    ...{ stream, heldBytes, verdicts },
+    stream,
+    heldBytes,
+    verdicts,
     problems: () => lines.map((line) => (line as { problem?: unknown }).problem),
   }
 }

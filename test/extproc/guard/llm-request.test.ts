@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import { Budget } from '../../../src/cel/budget.js'
 import { compileValue } from '../../../src/cel/value.js'
-import { llmRequestValue } from '../../../src/extproc/guard/llm-request.js'
+import { llmRequestValue } from '../../../src/extproc/guard/inspect-request.js'
 import { readJsonText } from '../../../src/json/json-text.js'
 import { atOnce } from '../../../src/turns.js'
 

@@ -3,7 +3,7 @@
 
 import { describe, expect, test } from 'vitest'
 import { OwnEnding } from '../../../src/ending.js'
-import { RequestAnswer } from '../../../src/extproc/guard/request-answer.js'
+import { RequestAnswer } from '../../../src/extproc/guard/request-guard.js'
 import { prepareAnswer } from '../../../src/extproc/stream/prepared-answer.js'
 
 const FORM = { change: () => ({ set: { 'accept-encoding': 'identity' }, remove: ['range'] }) }
@@ -17,7 +17,7 @@ function sent(request: Passed, hasTrailers: boolean, prepared?: Uint8Array): rea
     send: (message: Uint8Array) => messages.push(Buffer.from(message).toString('latin1')),
     signal: new OwnEnding(),
   }
-  const answer = new RequestAnswer(FORM, stream, hasTrailers)
+  const answer = new RequestAnswer(FORM, stream, hasTrailers, false)
   if (prepared !== undefined) answer.prepare(prepared)
   expect(messages).toEqual([])
   void answer.send(request)

@@ -1,158 +1,23 @@
 // The processor for an MCP server's lists: holds them within limits, handles any chunking, and sends nothing after the
 // end.
 
-import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { describe, expect, test } from 'vitest'
-import { CostlyExpressions } from '../../../src/cel/costly-expressions.js'
-import { createDecisionLog } from '../../../src/decision-log.js'
-import { OwnEnding } from '../../../src/ending.js'
-import type { ListsDeps } from '../../../src/extproc/lists/list-reply.js'
-import { createListsProcessor } from '../../../src/extproc/lists/lists-processor.js'
 import { createHeldBytes } from '../../../src/extproc/stream/held-bytes.js'
-import type { BodyModes } from '../../../src/extproc/stream/process-message.js'
-import { type Processor, UnexpectedMessage } from '../../../src/extproc/stream/processor.js'
-import { MetadataSchema } from '../../../src/grpc/generated/envoy/config/core/v3/base_pb.js'
+import { UnexpectedMessage } from '../../../src/extproc/stream/processor.js'
 import { ProcessingMode_BodySendMode as BodySendMode } from '../../../src/grpc/generated/envoy/extensions/filters/http/ext_proc/v3/processing_mode_pb.js'
-import { ProcessingResponseSchema } from '../../../src/grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
-import { CLAIMS_NAMESPACE, LIST_REQUEST_KEY } from '../../../src/ir/names.js'
 import type { AskedLists } from '../../../src/mcp/lists.js'
-import { compileRules } from '../../../src/rules/compile-rules.js'
-import { listRequestText } from '../../../src/rules/list-request.js'
-import { rulesOfLists } from '../../../src/rules/listed.js'
-import { atOnce } from '../../../src/turns.js'
 import { countTurns } from '../../support/count-turns.js'
-
-interface Played {
-  readonly processor: Processor
-  /** Status of the headers that were sent; 200 if they have none, 0 if none were sent. */
-  readonly status: () => number
-  readonly body: () => string
-  /** Number of messages with parts of the body. */
-  readonly count: () => number
-  /** How the reply ended. */
-  readonly ends: readonly ('body' | 'trailers')[]
-  readonly end: () => void
-  /** The only line of the decision log. */
-  readonly lineOf: () => object
-}
-
-const request = {
-  method: 'POST',
-  host: 'gw.example',
-  scheme: 'https',
-  pathAndQuery: '/mcp',
-  version: 'HTTP/1.1',
-  headers: new Map(),
-}
-
-const RULES = ['mcp.tool.name == "rm"']
-
-interface Play {
-  readonly deps?: Partial<ListsDeps>
-  readonly deny?: readonly string[]
-  readonly asked?: AskedLists
-  readonly config?: BodyModes
-}
-
-const POLICY = { policy: 'default/mcp', source: 'policies.yaml:7' }
-const TRACE = 'a'.repeat(32)
-const ASKING = new Map([
-  [':method', ['POST']],
-  [':authority', ['gw.example']],
-  [':path', ['/mcp?secret=1']],
-  ['x-request-id', ['id-1']],
-  ['authorization', ['Bearer opaque-credential']],
-])
-
-const FULL_DUPLEX: BodyModes = {
-  requestBodyMode: BodySendMode.NONE,
-  responseBodyMode: BodySendMode.FULL_DUPLEX_STREAMED,
-}
-
-const ASKED: AskedLists = [{ id: '1', method: 'tools/list' }]
-
-/** A processor whose request has been sent on. */
-function play(
-  type: string,
-  { deps, deny = RULES, asked = ASKED, config = FULL_DUPLEX }: Play = {},
-): Played {
-  const rules = atOnce(compileRules({ deny, require: [], allow: [] }))
-  if (rules === undefined) throw new Error('no rules')
-  const signal = new OwnEnding()
-  const lines: object[] = []
-  const decisions = createDecisionLog({
-    ...{ claims: [], now: () => 0, choice: { refusals: true, oneAllowedOf: 0 } },
-    write: (message, fields) => void lines.push({ ...fields, message }),
-  })
-  let status = 0
-  let body = ''
-  let count = 0
-  const ends: ('body' | 'trailers')[] = []
-  const send = (bytes: Uint8Array): void => {
-    const { response } = fromBinary(ProcessingResponseSchema, bytes)
-    if (response.case === 'responseHeaders') {
-      const set = response.value.response?.headerMutation?.setHeaders ?? []
-      const own = set.find(({ header }) => header?.key === ':status')?.header?.rawValue
-      status = own === undefined ? 200 : Number(Buffer.from(own).toString())
-    }
-    if (response.case === 'responseTrailers') ends.push('trailers')
-    if (response.case !== 'responseBody') return
-    count += 1
-    const { mutation } = response.value.response?.bodyMutation ?? {}
-    if (mutation?.case !== 'streamedResponse') return
-    body += Buffer.from(mutation.value.body).toString()
-    if (mutation.value.endOfStream) ends.push('body')
-  }
-  const processor = createListsProcessor(
-    { type: 'lists', route: 'default/mcp', policy: POLICY, rules: rulesOfLists(rules) },
-    { send, signal },
-    {
-      ...{
-        maxBodyBytes: 1 << 20,
-        heldBytes: createHeldBytes(1 << 23),
-        costly: new CostlyExpressions(),
-      },
-      ...{ decisions, traceparent: `00-${TRACE}-${'b'.repeat(16)}-01` },
-      ...deps,
-    },
-  )
-  const fields = { [LIST_REQUEST_KEY]: listRequestText({ request }, asked) }
-  const metadata = create(MetadataSchema, { filterMetadata: { [CLAIMS_NAMESPACE]: fields } })
-  void processor.requestHeaders(
-    { headers: ASKING, endOfStream: true },
-    { metadata: Buffer.from(toBinary(MetadataSchema, metadata)), config },
-  )
-  const headers = new Map([
-    [':status', ['200']],
-    ['content-type', [type]],
-  ])
-  void processor.responseHeaders({ headers, endOfStream: false }, {})
-  const lineOf = (): object => {
-    expect(lines).toHaveLength(1)
-    return lines[0] ?? {}
-  }
-  const end = (): void => signal.abort()
-  return {
-    processor,
-    status: () => status,
-    body: () => body,
-    count: () => count,
-    ends,
-    end,
-    lineOf,
-  }
-}
-
-const JSON_TYPE = 'application/json'
-const EVENTS = 'text/event-stream'
-
-const list = (...names: readonly string[]): string =>
-  JSON.stringify({ jsonrpc: '2.0', id: 1, result: { tools: names.map((name) => ({ name })) } })
-
-const part = (text: string, endOfStream: boolean): { body: Buffer; endOfStream: boolean } => ({
-  body: Buffer.from(text),
-  endOfStream,
-})
+import {
+  ASKED,
+  EVENTS,
+  FULL_DUPLEX,
+  JSON_TYPE,
+  list,
+  part,
+  play,
+  POLICY,
+  TRACE,
+} from './support.js'
 
 describe.each([JSON_TYPE, EVENTS])('%s', (type) => {
   const written = (text: string): string => (type === EVENTS ? `data: ${text}\r\n\r\n` : text)
@@ -228,15 +93,23 @@ test('an event that is cut off at the end of its stream is not held once it has 
 
 describe('what a caller does not get has one line in the decision log', () => {
   const expected = {
-    ...{ message: 'list refusal', decision: 'deny', reason: 'unreadable_list' },
-    ...{ route: 'default/mcp', ...POLICY, requestId: 'id-1', traceId: TRACE },
-    ...{ method: 'POST', host: 'gw.example', path: '/mcp', leftOut: 0 },
+    message: 'list refusal',
+    decision: 'deny',
+    reason: 'unreadable_list',
+    route: 'default/mcp',
+    ...POLICY,
+    requestId: 'id-1',
+    traceId: TRACE,
+    method: 'POST',
+    host: 'gw.example',
+    path: '/mcp',
+    leftOut: 0,
   }
 
   test.each([
     ['another type', 'text/plain', '', 'it is neither JSON nor an event stream'],
     ['text that is no JSON', JSON_TYPE, '{"tools":opaque-credential', undefined],
-    ['bytes that are no text', JSON_TYPE, Buffer.of(0xff, 0xfe), 'it is not UTF-8'],
+    ['bytes that are no text', JSON_TYPE, Buffer.of(0x7b, 0xff, 0xfe), 'it is not UTF-8'],
     ['an event that is no JSON', EVENTS, 'data: x\n\n', 'an event cannot be read'],
     ['too much', JSON_TYPE, '['.repeat(2 << 20), 'it is larger than may be held'],
   ])('%s', async (_what, type, text, problem) => {

@@ -57,8 +57,7 @@ describe('an event', () => {
     ['data\ndata:a\ndata:  b\n\n', '\na\n b'],
     ['event\ndata: a\n\n', 'a'],
     ['event: message\ndata: a\n\n', 'a'],
-    ['event: other\ndata: a\n\n', undefined],
-    ['event: other\nevent: message\ndata: a\n\n', 'a'],
+    ['event: other\ndata: a\n\n', 'a'],
     ['\ufeffdata: a\n\n', 'a'],
     ['Data: a\ndatas: b\n:data: c\n\n', undefined],
     ['data: a\rdata: b\r\ndata: c', 'a\nb\nc'],
@@ -93,5 +92,21 @@ describe('an event', () => {
     const read = (raw: Buffer) => atOnce(readEvent(raw, new Pace()))
     expect(read(Buffer.from('data: a\n'.repeat(60_000)))).toBe(undefined)
     expect(read(Buffer.from('data: \xff\n', 'latin1'))).toBe(undefined)
+  })
+
+  test.each(['{"a":1}\n\n', ': hi\n [1]\ndata: a\n\n'])(
+    '%j with a line of JSON is not read',
+    (text) => {
+      expect(atOnce(readEvent(Buffer.from(text), new Pace()))).toBe(undefined)
+    },
+  )
+
+  test.each([
+    ['data: a\n\n', true],
+    ['event: message\ndata: a\n\n', true],
+    ['event: other\ndata: a\n\n', false],
+    ['event: other\nevent: message\ndata: a\n\n', true],
+  ])('%j is a message: %j', (text, isMessage) => {
+    expect(atOnce(readEvent(Buffer.from(text), new Pace()))?.isMessage).toBe(isMessage)
   })
 })

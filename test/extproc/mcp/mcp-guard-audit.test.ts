@@ -56,8 +56,10 @@ function audit(call: WebhookPools['call'], budget = 1024 * K, tracer = recording
     logger,
     trace: { tracer },
     decisions: {
-      ...{ claims: [], allowed: () => undefined, flush: () => undefined },
-      refused: ({ phase, reason, outcome, mode }) =>
+      claims: [],
+      allowed: () => undefined,
+      flush: () => undefined,
+      refused: ({ key: { phase, reason, outcome, mode } }) =>
         refusals.push(`${phase} ${reason ?? outcome} ${mode}`),
     },
   }
@@ -73,7 +75,11 @@ function audit(call: WebhookPools['call'], budget = 1024 * K, tracer = recording
       deps,
       50,
     ),
-    ...{ stream, heldBytes, verdicts, asked, refusals },
+    stream,
+    heldBytes,
+    verdicts,
+    asked,
+    refusals,
     problems: () => lines.map((line) => (line as { problem?: unknown }).problem),
   }
 }
@@ -107,7 +113,9 @@ const REPLY: Headers = new Map([
 ])
 const callOf = (size: number): string =>
   JSON.stringify({
-    ...{ jsonrpc: '2.0', id: 1, method: 'tools/call' },
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
     params: { name: 't', arguments: { a: 'x'.repeat(size) } },
   })
 const RESULT = '{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"found"}]}}'
@@ -148,10 +156,15 @@ test('the spans say what was called, and that the refusals had no effect', async
     const span = tracer.spans.find(({ name }) => name === `gatehouse.guard ${phase}`)
     expect(span?.end).toEqual({ error: undefined })
     expect(span?.attributes).toEqual({
-      ...{ 'gatehouse.route': 'default/mcp', 'gatehouse.phase': phase },
-      ...{ 'gatehouse.mode': 'audit', 'gatehouse.outcome': 'refused' },
-      ...{ 'mcp.method.name': 'tools/call', 'mcp.tool.name': 't', 'gen_ai.tool.name': 't' },
-      ...{ 'gen_ai.operation.name': 'execute_tool', 'mcp.protocol.version': '2025-06-18' },
+      'gatehouse.route': 'default/mcp',
+      'gatehouse.phase': phase,
+      'gatehouse.mode': 'audit',
+      'gatehouse.outcome': 'refused',
+      'mcp.method.name': 'tools/call',
+      'mcp.tool.name': 't',
+      'gen_ai.tool.name': 't',
+      'gen_ai.operation.name': 'execute_tool',
+      'mcp.protocol.version': '2025-06-18',
     })
   }
   one.stream.abort()

@@ -70,7 +70,8 @@ function play(changes: Partial<GuardDeps> = {}, call: WebhookPools['call'] = mas
     { send, signal },
     {
       ...guardrails({ call, close: () => Promise.resolve() }),
-      ...{ now: () => 0, logger: silent },
+      now: () => 0,
+      logger: silent,
       ...changes,
     },
   )
@@ -123,6 +124,22 @@ async function replying(
 }
 
 describe('an event stream', () => {
+  test('keeps the ids of events, of which no webhook hears, and names the line of what it cannot read', async () => {
+    const asked: string[] = []
+    const { processor, sent } = await replying(EVENTS, {}, (call) => {
+      asked.push(Buffer.from(call.body).toString())
+      return masking(call)
+    })
+    const opening = 'id: 0/secret\nretry: 3000\ndata: \n\n'
+    await processor.responseBody(part(`${opening}id: 1/1\ndata: ${result('a secret')}\n\n`, false))
+    expect(sent.response).toBe(`${opening}id: 1/1\ndata: ${result('a ****')}\n\n`)
+    expect(asked.filter((question) => question.includes('0/'))).toEqual([])
+    sent.response = ''
+    await processor.responseBody(part('data: {\n\n'))
+    expect(sent.response).toContain('cannot read the reply: ')
+    expect(sent.response).toContain('(line 8).')
+  })
+
   test('of many comments passes in few messages, and others get their turns', async () => {
     const { processor, sent, count } = await replying(EVENTS)
     const comments = ':\n\n'.repeat(20_000)
@@ -302,7 +319,9 @@ describe('a request', () => {
     await requestHeaders(played.processor)
     await played.processor.requestBody(part(body))
     expect([played.status(), played.sent.request, played.processor.isDone()]).toEqual([
-      ...[status, '', true],
+      status,
+      '',
+      true,
     ])
     expect(JSON.parse(played.sent.response)).toMatchObject({ jsonrpc: '2.0', error: {} })
   })
@@ -327,7 +346,9 @@ describe('a request', () => {
 
 describe('names of a batch that has many', () => {
   const calls = Array.from({ length: 40 }, (_, id) => ({
-    ...{ jsonrpc: '2.0', id, method: 'tools/call' },
+    jsonrpc: '2.0',
+    id,
+    method: 'tools/call',
     params: { name: `tool${id}${'x'.repeat(1000)}` },
   }))
   const BATCH = JSON.stringify(calls)

@@ -61,7 +61,8 @@ async function passed(
     { send, signal: new OwnEnding() },
     {
       ...guardrails({ call, close: () => Promise.resolve() }),
-      ...{ now: () => 0, logger: silent },
+      now: () => 0,
+      logger: silent,
     },
   )
   const all = { ':method': 'POST', ':path': '/mcp', 'content-type': 'application/json', ...own }
@@ -128,6 +129,32 @@ describe('a header that repeats what a webhook has changed says what the body sa
     const got = await passed(message, headers)
     expect(got.body).not.toContain('secret')
     expect(got).toMatchObject({ status: undefined, headers: changed })
+  })
+
+  test('an argument of digits, which could be a number', async () => {
+    const params = { name: 't', arguments: { card: '4111 secret', n: '4111' } }
+    const digits: WebhookPools['call'] = async (call) => {
+      const answer = await masking(call)
+      if (!answer.ok) return answer
+      const text = Buffer.concat(answer.value.body).toString().replaceAll('4111', '0000')
+      return ok({ ...answer.value, body: [Buffer.from(text)] })
+    }
+    const got = await passed({ method: 'tools/call', params }, { 'mcp-param-n': '4111' }, digits)
+    expect([got.headers, got.body.includes('4111')]).toEqual([{ 'mcp-param-n': '0000' }, false])
+  })
+
+  test('an argument that is shown in JSON refuses the message once it is changed', async () => {
+    const params = { name: 't', arguments: { 'odd name': 1, a: 'my secret' } }
+    const headers = { 'mcp-param-a': 'my secret' }
+    const got = await passed({ method: 'tools/call', params }, headers)
+    expect([got.status, got.body]).toEqual([400, ''])
+    const kept = { ...params, arguments: { ...params.arguments, a: 'mine' } }
+    expect(
+      await passed({ method: 'tools/call', params: kept }, { 'mcp-param-a': 'mine' }),
+    ).toMatchObject({
+      status: undefined,
+      headers: { 'mcp-param-a': 'mine' },
+    })
   })
 
   test('one that repeats nothing any more refuses the message', async () => {

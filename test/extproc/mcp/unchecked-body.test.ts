@@ -57,7 +57,9 @@ function play(changes: Partial<Deps> = {}, maxBodyBytes = MAX): Played {
     },
   )
   return {
-    ...{ processor, kinds, lines },
+    processor,
+    kinds,
+    lines,
     status: () => status,
     body: () => body,
     end: () => signal.abort(),
@@ -135,7 +137,9 @@ describe('is refused, gives back what it held, and is told', () => {
     await played.processor.requestBody(part('more', true))
     expect(played.kinds).toHaveLength(1)
     expect([played.status(), heldBytes.held(), played.processor.isDone()]).toEqual([
-      ...[status, 0, true],
+      status,
+      0,
+      true,
     ])
     expect(played.lines).toEqual([{ reason, status, headers }])
   })

@@ -128,13 +128,11 @@ describe('the page', () => {
     const browser = new Browser()
     browser.keep(page)
     const reply = await world.ask('authorize', {
-      ...{
-        query: asked,
-        method: 'POST',
-        origin: ORIGIN,
-        contentType: FORM,
-        cookie: browser.cookie,
-      },
+      query: asked,
+      method: 'POST',
+      origin: ORIGIN,
+      contentType: FORM,
+      cookie: browser.cookie,
       body: form({ token: tokenOf(page), decision: 'deny' }),
     })
     expect(query(locationOf(reply))).toMatchObject({
@@ -160,7 +158,10 @@ describe('the page', () => {
     browser.keep(page)
     world.now += change.later ?? 0
     return world.ask('authorize', {
-      ...{ method: 'POST', origin: ORIGIN, contentType: FORM, cookie: browser.cookie },
+      method: 'POST',
+      origin: ORIGIN,
+      contentType: FORM,
+      cookie: browser.cookie,
       ...change.request,
       query: change.query?.(client) ?? asked,
       body: change.body ?? form({ token: tokenOf(page), decision: 'allow' }),
@@ -286,7 +287,10 @@ describe('consent', () => {
     browser.keep(page)
     const send = () =>
       world.ask('authorize', {
-        ...{ query: asked, method: 'POST', origin: ORIGIN, contentType: FORM },
+        query: asked,
+        method: 'POST',
+        origin: ORIGIN,
+        contentType: FORM,
         cookie: browser.cookie,
         body: form({ token: tokenOf(page), decision: 'allow' }),
       })

@@ -130,8 +130,11 @@ test.each<[string, (client: string) => string]>([
   const { status } = await world.ask('token', {
     network: HONEST,
     body: form({
-      ...{ grant_type: 'authorization_code', client_id: client, code },
-      ...{ redirect_uri: REDIRECT_URI, code_verifier: VERIFIER },
+      grant_type: 'authorization_code',
+      client_id: client,
+      code,
+      redirect_uri: REDIRECT_URI,
+      code_verifier: VERIFIER,
     }),
   })
   expect(status).toBe(200)

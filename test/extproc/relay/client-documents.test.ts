@@ -1,7 +1,7 @@
 // Client metadata documents: which are read, how long they are cached, and what happens if their host does not answer.
 
 import { describe, expect, test } from 'vitest'
-import { createClientDocuments } from '../../../src/extproc/relay/client-documents.js'
+import { createClientDocuments } from '../../../src/extproc/relay/relay-deps.js'
 import { createRates } from '../../../src/extproc/stream/rates.js'
 import { createSlots } from '../../../src/extproc/stream/slots.js'
 import type { CallRemote, RemoteRequest } from '../../../src/remote/http-call.js'

@@ -4,12 +4,14 @@
 import { describe, expect, test } from 'vitest'
 import type { Relay } from '../../../src/ir/relay.js'
 import { hashOfText } from '../../../src/oauth/relay/client.js'
+import { sealCode, sealRefresh } from '../../../src/oauth/relay/transaction.js'
 import { ok } from '../../../src/result.js'
 import {
   ACCESS,
   approve,
   authorization,
   Browser,
+  CHALLENGE,
   comeBack,
   createWorld,
   exchange,
@@ -78,7 +80,8 @@ async function begin(
   const asked = authorization(client, { redirect_uri: uri, scope: options.scope ?? 'openid' })
   const login = await approve(world, browser, asked)
   const begun: Begun = {
-    ...{ world, client },
+    world,
+    client,
     back: (change) => comeBack(world, browser, login, change),
     code: async () => locationOf(await begun.back()).searchParams.get('code') ?? '',
     token: async () =>
@@ -216,11 +219,43 @@ describe('a host of metadata documents that is no longer read', () => {
   })
 })
 
+test('a login, a code and a refresh token of a redirect URI that only looks like an allowed one go nowhere', async () => {
+  const { world, client } = await begin(APP)
+  const odd = APP.replace('//', '/')
+  const state = sealed(world, 'state', {
+    t: 'id',
+    h: hashOfText('cookie'),
+    k: hashOfText(client),
+    u: odd,
+    q: CHALLENGE,
+    s: 'openid',
+  })
+  const reply = await world.ask('callback', {
+    query: `code=c&state=${state}&iss=${world.relay.providerIssuer}`,
+    cookie: '__Host-gatehouse-login-id=cookie',
+  })
+  expect([reply.status, reply.headers['location']]).toEqual([400, undefined])
+  const grant = { secret: 's', resource: world.relay.resource, clientHash: hashOfText(client) }
+  const vault = world.deps.vaultOf(world.relay)
+  const more = { ...grant, redirectUri: odd, challenge: CHALLENGE, scopes: 'openid' }
+  const code = sealCode(vault, more, world.now)
+  for (const answer of [
+    await exchange(world, client, code, { redirect_uri: odd }),
+    await refresh(world, client, sealRefresh(vault, more)),
+  ])
+    expect([answer.status, json(answer)['error']]).toEqual([400, 'invalid_grant'])
+  expect(world.calls).toEqual([])
+})
+
 test('a login that an earlier version has begun goes on', async () => {
   const { world } = await begin(APP)
   const state = sealed(world, 'state', {
-    ...{ t: 'id', h: hashOfText('cookie'), k: hashOfText('client') },
-    ...{ u: APP, q: 'challenge', s: 'openid' },
+    t: 'id',
+    h: hashOfText('cookie'),
+    k: hashOfText('client'),
+    u: APP,
+    q: 'challenge',
+    s: 'openid',
   })
   const reply = await world.ask('callback', {
     query: `code=c&state=${state}&iss=${world.relay.providerIssuer}`,

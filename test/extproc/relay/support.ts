@@ -11,7 +11,7 @@ import { createSlots } from '../../../src/extproc/stream/slots.js'
 import type { Relay } from '../../../src/ir/relay.js'
 import type { RemoteTarget } from '../../../src/ir/remote-target.js'
 import type { RelayEndpoint } from '../../../src/oauth/paths.js'
-import { createVault, type Vault } from '../../../src/oauth/relay/vault.js'
+import { createVault, type Vault } from '../../../src/oauth/vault.js'
 import type { CallRemote, RemoteRequest } from '../../../src/remote/http-call.js'
 import { err, ok } from '../../../src/result.js'
 import { relayOf } from '../../oauth/relay/support.js'
@@ -130,17 +130,17 @@ export const authorization = (
 
 /** A browser's cookies; "NAME=value; NAME=value". */
 export class Browser {
-  private readonly jar = new Map<string, string>()
+  readonly #jar = new Map<string, string>()
 
   get cookie(): string {
-    return [...this.jar].map(([name, value]) => `${name}=${value}`).join('; ')
+    return [...this.#jar].map(([name, value]) => `${name}=${value}`).join('; ')
   }
 
   keep({ cookies = [] }: Reply): void {
     for (const cookie of cookies) {
       const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(cookie) ?? []
-      if (cookie.includes('Max-Age=0')) this.jar.delete(name)
-      else this.jar.set(name, value)
+      if (cookie.includes('Max-Age=0')) this.#jar.delete(name)
+      else this.#jar.set(name, value)
     }
   }
 }
@@ -158,7 +158,11 @@ export async function approve(world: World, browser: Browser, query: string): Pr
   const page = await world.ask('authorize', { query, cookie: browser.cookie })
   browser.keep(page)
   const reply = await world.ask('authorize', {
-    ...{ query, method: 'POST', origin: ORIGIN, contentType: FORM, cookie: browser.cookie },
+    query,
+    method: 'POST',
+    origin: ORIGIN,
+    contentType: FORM,
+    cookie: browser.cookie,
     body: form({ token: tokenOf(page), decision: 'allow' }),
   })
   browser.keep(reply)

@@ -65,7 +65,8 @@ describe('a code', () => {
     const world = createWorld({ call: tokens(answer) })
     const { client, code } = await logIn(world)
     expect(json(await exchange(world, client, code))).toEqual({
-      ...{ access_token: ACCESS, token_type: 'Bearer' },
+      access_token: ACCESS,
+      token_type: 'Bearer',
       ...(scope !== undefined && { scope }),
     })
   })
@@ -75,6 +76,15 @@ describe('a code', () => {
     const { client, code } = await logIn(world, { scope: undefined })
     const answer = json(await exchange(world, client, code))
     expect(answer).toEqual({ access_token: ACCESS, token_type: 'Bearer' })
+  })
+
+  test('for its resource, however the client writes it (RFC 3986 section 6.2)', async () => {
+    for (const resource of ['HTTPS://GW.example:443/mcp', 'https://gw.example/./%6dcp']) {
+      const world = createWorld()
+      const { client, code } = await logIn(world)
+      const reply = await exchange(world, client, code, { resource })
+      expect(json(reply)).toMatchObject({ access_token: ACCESS })
+    }
   })
 
   test.each<[string, Readonly<Record<string, string | undefined>>, string]>([

@@ -146,7 +146,7 @@ test('headers are written as the generated decoder reads them', () => {
   const bytes = latin1.map((value) => value.toString('latin1'))
   fc.assert(
     fc.property(phase, fc.dictionary(name, bytes), fc.array(name), (own, set, remove) => {
-      const [one, ...more] = sent((send) => sendHeaders(send, own, { set, remove }))
+      const [one, ...more] = sent((send) => sendHeaders({ send }, own, { set, remove }))
       expect(more).toEqual([])
       expect(one?.response.case).toBe(`${own}Headers`)
       const mutation =
@@ -166,7 +166,7 @@ test('headers are written as the generated decoder reads them', () => {
 })
 
 test.each([true, false])('the route is chosen again on request: %s', (choosesRoute) => {
-  const [one] = sent((send) => sendHeaders(send, 'request', { set: { a: 'b' }, choosesRoute }))
+  const [one] = sent((send) => sendHeaders({ send }, 'request', { set: { a: 'b' }, choosesRoute }))
   const common = one?.response.case === 'requestHeaders' ? one.response.value.response : undefined
   expect(common?.clearRouteCache).toBe(choosesRoute)
   expect(common?.headerMutation?.setHeaders.map(({ header }) => header?.key)).toEqual(['a'])

@@ -14,6 +14,10 @@ export type Event = (piece: string, moment: Moment) => unknown
 /** A chunk of a chat. */
 export const choice = (more: object): object => ({ object: 'chat.completion.chunk', ...more })
 
+const said = (text: string): object => ({ type: 'text', text })
+
+const empty = (count: number): readonly object[] => Array.from({ length: count }, () => said(''))
+
 /** The forms of events, each with a member that has the piece. */
 export const FORMS: Readonly<Record<string, Event>> = {
   'content of a choice': (piece, { index }) =>
@@ -45,6 +49,14 @@ export const FORMS: Readonly<Record<string, Event>> = {
     choice({
       choices: [{ index: 0, delta: { tool_calls: [{ index, function: { arguments: piece } }] } }],
     }),
+  'arguments of a call under any id': (piece, { index, id }) =>
+    choice({
+      choices: [
+        { index: 0, delta: { tool_calls: [{ index, id, function: { arguments: piece } }] } },
+      ],
+    }),
+  'arguments of a call of any name': (piece, { id }) =>
+    choice({ choices: [{ index: 0, delta: { function_call: { name: id, arguments: piece } } }] }),
   'text of a completion': (piece, { index }) => ({
     object: 'text_completion',
     choices: [{ index, text: piece }],
@@ -145,6 +157,17 @@ export const FORMS: Readonly<Record<string, Event>> = {
     toolCallId: id,
     content: piece,
   }),
+  'arguments of a call of a conversation': (piece, { index, id }) => ({
+    type: 'function.call.delta',
+    tool_call_id: id,
+    output_index: index,
+    arguments: piece,
+  }),
+  'chunk of a call of AG-UI': (piece, { id }) => ({
+    type: 'TOOL_CALL_CHUNK',
+    toolCallId: id,
+    delta: piece,
+  }),
   'message of a conversation': (piece, { index, id }) => ({
     type: 'message.output.delta',
     id,
@@ -171,4 +194,77 @@ export const FORMS: Readonly<Record<string, Event>> = {
   }),
   'an event of no type': (piece) => ({ message: { content: piece }, done: false }),
   'an error': (piece) => ({ type: 'error', error: { type: 'api_error', message: piece } }),
+}
+
+/** Forms of texts within one choice, by other indexes. */
+export const OF_ONE_CHOICE: Readonly<Record<string, Event>> = {
+  'parts of the content of a choice': (piece, { index }) =>
+    choice({ choices: [{ index: 0, delta: { content: [...empty(index), said(piece)] } }] }),
+  'texts of a list in the delta': (piece, { index }) =>
+    choice({ choices: [{ index: 0, delta: { x_list: [...empty(index), { x_said: piece }] } }] }),
+  'parts of a candidate by their index': (piece, { index }) => ({
+    candidates: [
+      { index: 0, content: { role: 'model', parts: [...empty(index), { text: piece }] } },
+    ],
+  }),
+}
+
+/** Forms whose texts have each been begun under an index or id: the events that begin them, and one with a piece. */
+export const BEGUN: Readonly<Record<string, readonly [Event, Event]>> = {
+  'blocks of a message': [
+    (_piece, { index }) => ({
+      type: 'content_block_start',
+      index,
+      content_block: { type: 'text', text: '' },
+    }),
+    pieceOf('delta of a block'),
+  ],
+  'calls of a message': [
+    (_piece, { index, id }) => ({
+      type: 'content_block_start',
+      index,
+      content_block: { type: 'tool_use', id, name: 'find', input: {} },
+    }),
+    (piece, { index }) => ({
+      type: 'content_block_delta',
+      index,
+      delta: { type: 'input_json_delta', partial_json: piece },
+    }),
+  ],
+  'items of a response': [
+    (_piece, { index, id }) => ({
+      type: 'response.output_item.added',
+      output_index: index,
+      item: { id, type: 'message', role: 'assistant', status: 'in_progress', content: [] },
+    }),
+    pieceOf('delta of a response'),
+  ],
+  'messages of the AI SDK': [
+    (_piece, { id }) => ({ type: 'text-start', id }),
+    pieceOf('text of the AI SDK'),
+  ],
+  'messages of AG-UI': [
+    (_piece, { id }) => ({ type: 'TEXT_MESSAGE_START', messageId: id, role: 'assistant' }),
+    pieceOf('message of AG-UI'),
+  ],
+  'contents of an interaction': [
+    (_piece, { index }) => ({
+      event_type: 'content.start',
+      index,
+      content: { type: 'text', text: '' },
+    }),
+    pieceOf('content of an interaction'),
+  ],
+  'contents of Cohere': [
+    (_piece, { index }) => ({
+      type: 'content-start',
+      index,
+      delta: { message: { content: { type: 'text', text: '' } } },
+    }),
+    pieceOf('content of a message of Cohere'),
+  ],
+}
+
+function pieceOf(form: string): Event {
+  return (piece, moment) => FORMS[form]?.(piece, moment)
 }

@@ -3,8 +3,8 @@
 
 import { setTimeout as later } from 'node:timers/promises'
 import { beforeEach, expect, test } from 'vitest'
+import { gzipDecoder } from '../../../src/extproc/encodings/decode-reply.js'
 import { identity } from '../../../src/extproc/encodings/decoder.js'
-import { gzipDecoder } from '../../../src/extproc/encodings/zlib-decoder.js'
 import { createHeldBytes, type HeldBytes } from '../../../src/extproc/stream/held-bytes.js'
 import { eventStream, type Framing, jsonArray } from '../../../src/extproc/streamed/framing.js'
 import {

@@ -43,7 +43,11 @@ test('counts that grow from event to event are not added up', async () => {
       event({
         type: 'message_start',
         message: {
-          ...{ id: 'm1', type: 'message', role: 'assistant', model: 'claude', content: [] },
+          id: 'm1',
+          type: 'message',
+          role: 'assistant',
+          model: 'claude',
+          content: [],
           usage: { input_tokens: 12, output_tokens: 1 },
         },
       }),

@@ -42,7 +42,10 @@ afterEach(() => realClock())
 const channel: HeldChannel = {
   speaker: { kind: 'text', role: 'assistant', form: 'string' },
   text: {
-    ...{ length: 6, unseen: 6, isStuck: false, others: [] },
+    length: 6,
+    unseen: 6,
+    isStuck: false,
+    others: [],
     due: () => due(),
     take: () => take(),
   },
@@ -52,8 +55,14 @@ const channel: HeldChannel = {
       yield
     }
   },
-  ...{ push: () => undefined, end: () => undefined, isFree: () => true, isDone: () => false },
-  ...{ isEnded: false, isChanged: false, leave: (_start, part) => part, isNearChange: () => false },
+  push: () => undefined,
+  end: () => undefined,
+  isFree: () => true,
+  isDone: () => false,
+  isEnded: false,
+  isChanged: false,
+  leave: (_start, part) => part,
+  isNearChange: () => false,
   received: undefined,
 }
 

@@ -36,7 +36,7 @@ export const guardrails = (
   costly: new CostlyExpressions(),
   heldBytes: createHeldBytes(Infinity),
   bodyTimeoutMs: 60_000,
-  limit: { take: () => 0, flush: () => undefined },
+  limit: { take: () => 0, hasRoom: () => true, flush: () => undefined },
   metrics: {
     verdict: (labels) => verdicts.push(labels),
     tokens: (route, usage) => tokens.push({ route, ...usage }),

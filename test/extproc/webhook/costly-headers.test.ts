@@ -38,8 +38,12 @@ function asking(): {
   const ask = (compiled: CompiledWebhook, signal: Ending = new OwnEnding()) =>
     askWebhooks(
       {
-        ...{ route: 'default/llm', phase: 'request', webhooks: [compiled], entries: [] },
-        ...{ attributes, signal },
+        route: 'default/llm',
+        phase: 'request',
+        webhooks: [compiled],
+        entries: [],
+        attributes,
+        signal,
       },
       deps,
     )

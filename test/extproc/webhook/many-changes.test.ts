@@ -9,7 +9,10 @@ import { countTurns } from '../../support/count-turns.js'
 /** As many texts as a body may have. */
 const COUNT = 30_000
 const SHOWN = Array.from({ length: COUNT }, (_, index) => ({
-  ...{ role: 'user', content: String(index), isJson: false, isWritable: true },
+  role: 'user',
+  content: String(index),
+  isJson: false,
+  isWritable: true,
 }))
 
 const PHASES = ['request', 'response'] as const
@@ -18,7 +21,9 @@ const bytes = (value: unknown): Uint8Array => new TextEncoder().encode(JSON.stri
 
 /** A text that must stay JSON. */
 const TOOL_CALL = {
-  ...{ role: 'user', isJson: true, isWritable: true },
+  role: 'user',
+  isJson: true,
+  isWritable: true,
   content: JSON.stringify(Array.from({ length: COUNT }, () => 'x'.repeat(40))),
 }
 

@@ -12,12 +12,10 @@ import { loggedReply, logRefusal } from '../../../src/extproc/webhook/refusal-lo
 const place = { policy: 'default/guard', source: 'guard.yaml:1', rule: 'promptGuard.request[0]' }
 const attributes = {
   request: {
-    ...{
-      method: 'POST',
-      scheme: 'https',
-      host: 'llm.example',
-      pathAndQuery: '/v1/chat?key=secret',
-    },
+    method: 'POST',
+    scheme: 'https',
+    host: 'llm.example',
+    pathAndQuery: '/v1/chat?key=secret',
     version: 'HTTP/1.1',
     headers: new Map([
       ['x-request-id', 'id-1'],
@@ -31,7 +29,9 @@ function logging(mode?: 'audit') {
   const clock = { now: 0 }
   const lines: object[] = []
   const decisions = createDecisionLog({
-    ...{ claims: [], now: () => clock.now, choice: { refusals: true, oneAllowedOf: 0 } },
+    claims: [],
+    now: () => clock.now,
+    choice: { refusals: true, oneAllowedOf: 0 },
     write: (message, fields) => void lines.push({ message, ...fields }),
   })
   const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`
@@ -45,7 +45,10 @@ function logging(mode?: 'audit') {
 }
 
 const webhook = {
-  ...{ place, headers: [], host: '', path: '' },
+  place,
+  headers: [],
+  host: '',
+  path: '',
   webhook: {} as never,
 }
 
@@ -54,12 +57,23 @@ test('a refusal without a verdict has a line: why, whose request it was, and the
   log('default/llm', 'request', requestTooLarge('/'))
   expect(lines).toEqual([
     {
-      ...{ message: 'guardrail refusal', decision: 'deny', reason: 'guardrail_too_large' },
-      ...{ status: 413, route: 'default/llm', phase: 'request', problem: 'the body is too large' },
-      ...{ ...place, requestId: 'id-1' },
-      ...{ traceId: 'a'.repeat(32), spanId: 'b'.repeat(16) },
-      ...{ method: 'POST', host: 'llm.example', path: '/v1/chat' },
-      ...{ verified: true, sub: 'alice', leftOut: 0 },
+      message: 'guardrail refusal',
+      decision: 'deny',
+      reason: 'guardrail_too_large',
+      status: 413,
+      route: 'default/llm',
+      phase: 'request',
+      problem: 'the body is too large',
+      ...place,
+      requestId: 'id-1',
+      traceId: 'a'.repeat(32),
+      spanId: 'b'.repeat(16),
+      method: 'POST',
+      host: 'llm.example',
+      path: '/v1/chat',
+      verified: true,
+      sub: 'alice',
+      leftOut: 0,
     },
   ])
 })

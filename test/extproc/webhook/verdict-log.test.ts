@@ -35,7 +35,9 @@ async function linesOf(answer: object): Promise<readonly Line[]> {
   }
   const logger = { ...methods('redacting'), plain: methods('plain') }
   const decisions = createDecisionLog({
-    ...{ claims: [], now: () => 0, choice: { refusals: true, oneAllowedOf: 0 } },
+    claims: [],
+    now: () => 0,
+    choice: { refusals: true, oneAllowedOf: 0 },
     write: (message, fields) => void lines.push({ how: 'decision', message, fields }),
   })
   const webhooks = [
@@ -43,13 +45,14 @@ async function linesOf(answer: object): Promise<readonly Line[]> {
   ]
   await askWebhooks(
     {
-      ...{ route: 'default/llm', phase: 'request', webhooks, attributes: {} },
-      ...{
-        entries: [
-          { kind: 'text', role: 'user', content: 'a prompt', isJson: false, place: undefined },
-        ],
-        signal: new OwnEnding(),
-      },
+      route: 'default/llm',
+      phase: 'request',
+      webhooks,
+      attributes: {},
+      entries: [
+        { kind: 'text', role: 'user', content: 'a prompt', isJson: false, place: undefined },
+      ],
+      signal: new OwnEnding(),
     },
     { ...guardrails(pools), logger, decisions, now: () => 0 },
   )

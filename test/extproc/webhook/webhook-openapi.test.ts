@@ -60,6 +60,8 @@ function schemaOf({ schema: { $ref } }: Content): z.ZodType {
 interface Message {
   readonly role: string
   readonly content: string
+  readonly message?: number
+  readonly part?: { readonly index: number; readonly of: number }
 }
 
 /** Messages of a question, or of a modify. */
@@ -71,9 +73,10 @@ function messagesIn(json: unknown): readonly Message[] {
   return messages ?? (choices ?? []).map(({ message }) => message)
 }
 
-const shownOf = ({ role, content }: Message): Shown => ({
+const shownOf = ({ role, content, message, part }: Message): Shown => ({
   role,
   content,
+  ...(message !== undefined && part !== undefined && { part: { message, ...part } }),
   isJson: role === 'tool_call',
   isWritable: true,
 })

@@ -40,7 +40,9 @@ const CASES: readonly [reason: string, status: number, method: string, path: str
 test.each(CASES)('%s: %i for %s %s', async (reason, status, method, path, more) => {
   const lines: object[] = []
   const decisions = createDecisionLog({
-    ...{ claims: [], now: () => 0, choice: { refusals: true, oneAllowedOf: 0 } },
+    claims: [],
+    now: () => 0,
+    choice: { refusals: true, oneAllowedOf: 0 },
     write: (message, fields) => void lines.push({ ...fields, message }),
   })
   const table = buildProcTable([entry({ policy, ...more.entry })])
@@ -49,7 +51,8 @@ test.each(CASES)('%s: %i for %s %s', async (reason, status, method, path, more) 
       guardrails: { ...guardrails(), decisions },
       table: () => table,
       callRemote: () => Promise.reject(new Error('no call expected')),
-      ...{ now: () => 0, logger: silent },
+      now: () => 0,
+      logger: silent,
     }),
   )
   closing.push(server)
@@ -59,8 +62,16 @@ test.each(CASES)('%s: %i for %s %s', async (reason, status, method, path, more) 
   expect(replyIn(await stream.next()).status).toBe(status)
   expect(lines).toEqual([
     expect.objectContaining({
-      ...{ message: 'login answer', decision: 'deny', reason, status, route: 'default/mcp' },
-      ...{ ...policy, requestId: 'id-1', traceId: TRACE, method, path },
+      message: 'login answer',
+      decision: 'deny',
+      reason,
+      status,
+      route: 'default/mcp',
+      ...policy,
+      requestId: 'id-1',
+      traceId: TRACE,
+      method,
+      path,
       host: more.headers?.[':authority'] ?? 'gw.example',
     }),
   ])
@@ -72,7 +83,9 @@ test.each([
 ] as const)('while the provider is asked to register, %s', async (_what, how, expected) => {
   const lines: { message: string; reason?: unknown; status?: unknown }[] = []
   const decisions = createDecisionLog({
-    ...{ claims: [], now: () => 0, choice: { refusals: true, oneAllowedOf: 0 } },
+    claims: [],
+    now: () => 0,
+    choice: { refusals: true, oneAllowedOf: 0 },
     write: (message, fields) => void lines.push({ ...fields, message }),
   })
   const table = buildProcTable([proxied()])
@@ -91,7 +104,8 @@ test.each([
         })
         called()
       }),
-    ...{ now: () => 0, logger: silent },
+    now: () => 0,
+    logger: silent,
   })
   const server = await startProcServer(service)
   closing.push(server)

@@ -335,10 +335,11 @@ describe('registration at the provider', () => {
     expect([status, json]).toMatchObject([502, { error: 'temporarily_unavailable' }])
   })
 
-  test('64 at a provider that hangs refuse the next one there, and none elsewhere', async () => {
+  test('64 of a namespace at a provider that hangs refuse its next one there, and no other', async () => {
     const elsewhere = { ...proxied('https://other.example/register'), key: 'other' }
+    const another = { ...proxied(), key: 'another', route: 'another/mcp' }
     const waiting: (() => void)[] = []
-    const server = await serve([proxied(), elsewhere], (target) => {
+    const server = await serve([proxied(), elsewhere, another], (target) => {
       const answer = { status: 201, headers: {}, body: Buffer.from('{}') }
       if (target.url.includes('other')) return Promise.resolve({ ok: true, value: answer })
       return new Promise((resolve) =>
@@ -357,6 +358,9 @@ describe('registration at the provider', () => {
     const next = replyIn(await (await begin(KEY)).next())
     expect(next).toMatchObject({ status: 503, headers: { 'retry-after': '5' } })
     expect(replyIn(await (await begin('other')).next()).status).toBe(201)
+    await begin('another')
+    await eventually(() => expect(waiting).toHaveLength(65))
+    waiting.pop()?.()
     waiting.shift()?.()
     await eventually(() => expect(all.flatMap(({ responses }) => responses)).toHaveLength(65))
     await begin(KEY)

@@ -53,8 +53,10 @@ function objectsFor(
 ): readonly object[] {
   const labels = { 'gateway.networking.k8s.io/gateway-name': metadata.name }
   const owner = {
-    ...{ apiVersion: 'gateway.networking.k8s.io/v1', kind: 'Gateway' },
-    ...{ name: metadata.name, uid: metadata.uid },
+    apiVersion: 'gateway.networking.k8s.io/v1',
+    kind: 'Gateway',
+    name: metadata.name,
+    uid: metadata.uid,
   }
   const own = {
     name: `envoy-${metadata.name}`,
@@ -88,7 +90,9 @@ function objectsFor(
       kind: 'Service',
       metadata: own,
       spec: {
-        ...{ clusterIP: 'None', selector: labels, externalIPs },
+        clusterIP: 'None',
+        selector: labels,
+        externalIPs,
         ports: [{ name: 'http', port: 80 }],
       },
     },

@@ -155,7 +155,9 @@ class StandIn implements Kubelet {
     if (metadata.deletionTimestamp !== undefined) return this.#end(path, metadata.uid)
     if (spec.nodeName === undefined)
       return this.#call('POST', `${path}/binding`, {
-        ...{ apiVersion: 'v1', kind: 'Binding', metadata: { name: metadata.name } },
+        apiVersion: 'v1',
+        kind: 'Binding',
+        metadata: { name: metadata.name },
         target: { kind: 'Node', name: NODE },
       })
     if (status.phase === 'Running') return undefined
@@ -277,15 +279,25 @@ function fail(): never {
 function statusOf({ name, image }: Container, podIP: string, hostIP: string): object {
   const now = new Date().toISOString().replace(/\.\d+Z$/, 'Z')
   return {
-    ...{ phase: 'Running', podIP, podIPs: [{ ip: podIP }], hostIP, startTime: now },
+    phase: 'Running',
+    podIP,
+    podIPs: [{ ip: podIP }],
+    hostIP,
+    startTime: now,
     containerStatuses: [
       {
-        ...{ name, image, imageID: '', restartCount: 0, ready: true },
+        name,
+        image,
+        imageID: '',
+        restartCount: 0,
+        ready: true,
         state: { running: { startedAt: now } },
       },
     ],
     conditions: ['PodScheduled', 'Initialized', 'ContainersReady', 'Ready'].map((type) => ({
-      ...{ type, status: 'True', lastTransitionTime: now },
+      type,
+      status: 'True',
+      lastTransitionTime: now,
     })),
   }
 }

@@ -64,7 +64,9 @@ export async function startSuiteCluster(options: SuiteClusterOptions): Promise<S
 
 function startControllers(kubeconfig: string): () => void {
   const flags = [
-    ...[`--kubeconfig=${kubeconfig}`, '--leader-elect=false', '--secure-port=0'],
+    `--kubeconfig=${kubeconfig}`,
+    '--leader-elect=false',
+    '--secure-port=0',
     `--controllers=${CONTROLLERS.map((name) => `${name}-controller`).join(',')}`,
   ]
   const program = process.env['GATEHOUSE_TEST_CONTROLLER_MANAGER'] ?? ''

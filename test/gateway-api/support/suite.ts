@@ -55,8 +55,16 @@ const REPORTS = resolve(import.meta.dirname, '../../../docs/gateway-api')
 
 /** How Gatehouse names itself in the report. */
 const IMPLEMENTATION = [
-  ...['-organization', 'gatehouse', '-project', 'gatehouse', '-version', version],
-  ...['-url', 'https://gatehouse.dev', '-contact', '@gatehouse/maintainers'],
+  '-organization',
+  'gatehouse',
+  '-project',
+  'gatehouse',
+  '-version',
+  version,
+  '-url',
+  'https://gatehouse.dev',
+  '-contact',
+  '@gatehouse/maintainers',
 ]
 
 /** Resolves when the suite has ended. Rejects if no test ran. */
@@ -113,12 +121,16 @@ export function expectNoFailure(
   const outcomes = profiles.flatMap(({ core, extended }) => [core, ...(extended ? [extended] : [])])
   const leftOut = outcomes.flatMap(({ skippedTests = [] }) => skippedTests)
   expect({
-    ...{ exitCode, FAIL: ended.FAIL, logs: folder },
+    exitCode,
+    FAIL: ended.FAIL,
+    logs: folder,
     failed: outcomes.flatMap(({ failedTests = [] }) => failedTests),
     leftOut,
     results: outcomes.map(({ result }) => result),
   }).toEqual({
-    ...{ exitCode: 0, FAIL: [], logs: folder },
+    exitCode: 0,
+    FAIL: [],
+    logs: folder,
     failed: [],
     leftOut: skipped ?? leftOut,
     results: outcomes.map(({ statistics }) => (statistics.Skipped > 0 ? 'partial' : 'success')),

@@ -17,7 +17,7 @@ export async function startHastyServer({ port }: ApiServer): Promise<HastyServer
     const path = call.url?.replace(/\btimeoutSeconds=\d+/, 'timeoutSeconds=1')
     const { method, headers } = call
     const inner = request(
-      { ...{ host: ADDRESS, port, path, method, headers }, rejectUnauthorized: false },
+      { host: ADDRESS, port, path, method, headers, rejectUnauthorized: false },
       (response) => {
         answer.writeHead(response.statusCode ?? 502, response.headers)
         response.pipe(answer)

@@ -12,7 +12,9 @@ const CONNECT = 'gatehouse.kube-public.svc.cluster.local:18000'
 
 /** An object that was applied earlier, and that no route needs any more. */
 const leftOver = (apiVersion: string, kind: string, spec: object, name = 'old'): object => ({
-  ...{ apiVersion, kind, spec },
+  apiVersion,
+  kind,
+  spec,
   metadata: { name, namespace: 'kube-public', labels: LABEL },
 })
 
@@ -57,8 +59,14 @@ export const envoyGateway: Mesh = {
   name: 'envoy-gateway',
   controller: CONTROLLER,
   flags: [
-    ...['--for', 'envoy-gateway', '--route-key', 'envoy-gateway'],
-    ...['--connect', CONNECT, '--closed', '127.0.0.1:18009'],
+    '--for',
+    'envoy-gateway',
+    '--route-key',
+    'envoy-gateway',
+    '--connect',
+    CONNECT,
+    '--closed',
+    '127.0.0.1:18009',
   ],
   leftOvers: {
     clienttrafficpolicies: leftOver(ENVOY_GATEWAY, 'ClientTrafficPolicy', {

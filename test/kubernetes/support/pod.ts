@@ -93,7 +93,11 @@ export interface User {
 }
 
 const becoming = ({ user, group, groups }: User): readonly string[] => [
-  ...['setpriv', '--reuid', String(user), '--regid', String(group)],
+  'setpriv',
+  '--reuid',
+  String(user),
+  '--regid',
+  String(group),
   ...(groups.length === 0 ? ['--clear-groups'] : ['--groups', groups.join(',')]),
 ]
 

@@ -58,7 +58,9 @@ export async function startVersion(
   const { args = [], env = [] } = containerNamed(render(VALUES, chart), 'gatehouse')
   const lease = env.find((variable) => variable.name === 'LEASE_NAME')?.value
   return startReplica({
-    ...{ kubeconfig: await api.kubeconfig(USER), main, name },
+    kubeconfig: await api.kubeconfig(USER),
+    main,
+    name,
     flags: args.filter((arg) => !OWN.test(arg)),
     ...(lease !== undefined && { lease }),
   })

@@ -71,11 +71,15 @@ describe('blocks', () => {
     ],
     ['thinking', { type: 'thinking', thinking: '', signature: '' }, ['1 thinking: ']],
     ['hidden thinking', { type: 'redacted_thinking', data: 'EmwKAhgB' }, []],
-    ['a tool call', { type: 'tool_use', id: 'toolu_1', name: 'mail', input: {} }, []],
+    [
+      'a tool call',
+      { type: 'tool_use', id: 'toolu_1', name: 'mail', input: {} },
+      ['[tool-call] 1 input: '],
+    ],
     [
       'a tool call that is there already',
       { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: { query: 'a' } },
-      ['[tool-call] 1 whole_input: {"query":"a"}'],
+      ['[tool-call] 1 input: ', '[tool-call] 1 whole_input: {"query":"a"}'],
     ],
     [
       'what a search found',
@@ -133,7 +137,8 @@ describe('blocks', () => {
       {
         type: 'text_editor_code_execution_tool_result',
         content: {
-          ...{ type: 'text_editor_code_execution_tool_result_error', error_code: 'file_not_found' },
+          type: 'text_editor_code_execution_tool_result_error',
+          error_code: 'file_not_found',
           error_message: 'A',
         },
       },
@@ -142,7 +147,9 @@ describe('blocks', () => {
     [
       'another model that goes on',
       {
-        ...{ type: 'fallback', from: { model: 'a' }, to: { model: 'b' } },
+        type: 'fallback',
+        from: { model: 'a' },
+        to: { model: 'b' },
         trigger: { type: 'refusal', category: 'cyber' },
       },
       [],
@@ -150,7 +157,8 @@ describe('blocks', () => {
     [
       'tools of an MCP server',
       {
-        ...{ type: 'mcp_tool_listing', mcp_server_name: 's' },
+        type: 'mcp_tool_listing',
+        mcp_server_name: 's',
         tools: [{ name: 'f', description: 'A', input_schema: { type: 'object' } }],
       },
       [],

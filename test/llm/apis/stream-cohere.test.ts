@@ -4,7 +4,9 @@ import { describe, expect, test } from 'vitest'
 import { endsIn, eventOf, eventTexts, problemOf, shouted } from '../support.js'
 
 const said = (type: string, message: object, more: object = {}): object => ({
-  ...{ type, index: 1, delta: { message } },
+  type,
+  index: 1,
+  delta: { message },
   ...more,
 })
 

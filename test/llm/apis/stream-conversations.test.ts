@@ -112,11 +112,13 @@ describe("Gemini's interactions", () => {
 
 describe("OpenAI's threads", () => {
   const part = (index: number, value: string, annotations: object[] = []): object => ({
-    ...{ index, type: 'text' },
+    index,
+    type: 'text',
     text: { value, annotations },
   })
   const delta = (...content: object[]): object => ({
-    ...{ id: 'msg_1', object: 'thread.message.delta' },
+    id: 'msg_1',
+    object: 'thread.message.delta',
     delta: { content },
   })
   test('parts of messages, and what they refer to', () => {
@@ -145,7 +147,10 @@ describe("OpenAI's threads", () => {
 
   test('a message repeats its parts, and ends', () => {
     const data = {
-      ...{ id: 'msg_1', object: 'thread.message', thread_id: 'thread_1', status: 'completed' },
+      id: 'msg_1',
+      object: 'thread.message',
+      thread_id: 'thread_1',
+      status: 'completed',
       content: [part(0, 'fox')],
     }
     expect(eventTexts(data)).toEqual(['content 0 text value = fox'])

@@ -134,27 +134,31 @@ describe('server-sent events', () => {
   })
 
   test.each([
-    ['JSON without a field', '{"choices":[]}\n\n'],
-    ['a field in other letters', 'Data: 1\n\n'],
-    ['a space before a field', ' data: 1\n\n'],
-    ['a byte order mark within', 'data: 1\n\n\ufeffdata: 2\n\n'],
-    ['a name of an event that is a text', 'event: some words\ndata: 1\n\n'],
-    ['an id beyond ASCII', 'id: é\n\n'],
-    ['an id without end', `id: ${'x'.repeat(300)}\n\n`],
-    ['an id that is JSON', 'id: {"a":"b"}\n\n'],
-    ['an id that could be the number of a card', 'id: 4111-1111-1111-1111\n\n'],
-    ['an id that is an address of mail', 'id: bob@example.com\n\n'],
-    ['a name of an event that could be such a number', 'event: 4111111111111111\n\n'],
-    ['a name of an event that is an address', 'event: https://a.example/?q=secret\n\n'],
-    ['a time that is none', 'retry: words\n\n'],
-    ['a time that could be the number of a card', 'retry: 4111111111111111\n\n'],
-    ['NUL in data', 'data: "\0"\n\n'],
-    ['a vertical tab in data', 'data: 1\vdata: 2\n\n'],
-    ['a line separator in a name', 'event: x\u2028data: 2\n\n'],
-  ])('%s is an error that does not quote it', (_name, text) => {
+    ['JSON without a field', '{"choices":[]}\n\n', 'line 1'],
+    ['a field in other letters', 'Data: 1\n\n', 'line 1'],
+    ['a space before a field', ' data: 1\n\n', 'line 1'],
+    ['a byte order mark within', 'data: 1\n\n\ufeffdata: 2\n\n', 'line 3'],
+    ['a name of an event that is a text', 'event: some words\ndata: 1\n\n', 'line 1: event'],
+    [
+      'a name of an event that could be the number of a card',
+      'event: 4111111111111111\n\n',
+      'line 1: event',
+    ],
+    [
+      'a name of an event that is an address',
+      'event: https://a.example/?q=secret\n\n',
+      'line 1: event',
+    ],
+    ['a time that is none', 'retry: words\n\n', 'line 1: retry'],
+    ['a time that could be the number of a card', 'retry: 4111111111111111\n\n', 'line 1: retry'],
+    ['NUL in data', 'data: "\0"\n\n', 'line 1: data'],
+    ['a vertical tab in data', 'data: 1\vdata: 2\n\n', 'line 1: data'],
+    ['a line separator in a name', 'event: x\u2028data: 2\n\n', 'line 1: event'],
+    ['a line of a later event', 'data: 1\n\n:\r\n\rdata: 2\nwords\n\n', 'line 6'],
+  ])('%s is an error that names the line and does not quote it', (_name, text, line) => {
     expect(pushed(createSseReader(LIMIT), bytesOf(text))).toEqual({
       ok: false,
-      error: 'a line of the stream is not of an event',
+      error: `a line of the stream is not of an event (${line})`,
     })
   })
 

@@ -152,11 +152,19 @@ test('settings are silent, data is not', () => {
     'tool_argument: y',
   ])
   expect(shown('server', RECORDED['result']?.[1] ?? {})).toEqual([
-    ...['tool: hello', 'tool: A file', 'tool: x', 'tool: x', 'tool: aGVsbG8', 'tool: 1', 'tool: y'],
+    'tool: hello',
+    'tool: A file',
+    'tool: x',
+    'tool: x',
+    'tool: aGVsbG8',
+    'tool: 1',
+    'tool: y',
     'tool: abc',
   ])
   expect(shown('server', RECORDED['sampling']?.[1] ?? {})).toEqual([
-    ...['user: hi', 'system: be kind', 'tool: stop here'],
+    'user: hi',
+    'system: be kind',
+    'tool: stop here',
   ])
   const texts: Readonly<Record<string, readonly string[]>> = {
     prompt: ['x'],
@@ -221,8 +229,10 @@ test('what the other side must get back as it was is shown where it is odd, and 
     names.map(at),
   )
   const _meta = {
-    ...{ progressToken: at('p'), 'io.modelcontextprotocol/subscriptionId': at('s') },
-    ...{ 'io.modelcontextprotocol/related-task': { taskId: at('t') }, other: SECRET },
+    progressToken: at('p'),
+    'io.modelcontextprotocol/subscriptionId': at('s'),
+    'io.modelcontextprotocol/related-task': { taskId: at('t') },
+    other: SECRET,
   }
   const content = [
     { type: 'tool_use', id: at('u') },

@@ -49,7 +49,9 @@ export const RECORDED: Readonly<Record<string, readonly [From, object]>> = {
     {
       id: 's',
       result: {
-        ...{ role: 'assistant', model: 'm', stopReason: 'endTurn' },
+        role: 'assistant',
+        model: 'm',
+        stopReason: 'endTurn',
         content: [{ type: 'tool_use', id: 't', name: 'x', input: { q: 'z' } }],
       },
     },
@@ -71,7 +73,9 @@ export const RECORDED: Readonly<Record<string, readonly [From, object]>> = {
           { type: 'resource', resource: { uri: 'file:///b', blob: 'aGVsbG8=' } },
         ],
         structuredContent: { a: 'x', data: 'aGVsbG8', id: '1', nested: { type: 'y' } },
-        ...{ isError: false, resultType: 'complete', _meta: { trace: 'abc' } },
+        isError: false,
+        resultType: 'complete',
+        _meta: { trace: 'abc' },
       },
     },
   ],
@@ -100,7 +104,9 @@ export const RECORDED: Readonly<Record<string, readonly [From, object]>> = {
       params: {
         messages: [{ role: 'user', content: { type: 'text', text: 'hi' } }],
         modelPreferences: { hints: [{ name: 'claude' }] },
-        ...{ systemPrompt: 'be kind', includeContext: 'none', stopSequences: ['stop here'] },
+        systemPrompt: 'be kind',
+        includeContext: 'none',
+        stopSequences: ['stop here'],
       },
     },
   ],
@@ -127,20 +133,18 @@ export const RECORDED: Readonly<Record<string, readonly [From, object]>> = {
       result: {
         tools: [
           {
-            ...{
-              name: 'fetch',
-              title: 'Fetch',
-              description: 'Fetches.',
-              execution: { taskSupport: 'optional' },
-            },
+            name: 'fetch',
+            title: 'Fetch',
+            description: 'Fetches.',
+            execution: { taskSupport: 'optional' },
             inputSchema: {
-              ...{ $schema: 'https://json-schema.org/draft', type: 'object', required: ['url'] },
+              $schema: 'https://json-schema.org/draft',
+              type: 'object',
+              required: ['url'],
               properties: { url: { type: 'string', format: 'uri', description: 'Where.' } },
             },
-            ...{
-              annotations: { title: 'Fetch' },
-              icons: [{ src: 'https://a/b', theme: 'dark', sizes: ['48x48'] }],
-            },
+            annotations: { title: 'Fetch' },
+            icons: [{ src: 'https://a/b', theme: 'dark', sizes: ['48x48'] }],
           },
         ],
         nextCursor: 'YWJj',
@@ -173,8 +177,11 @@ export const RECORDED: Readonly<Record<string, readonly [From, object]>> = {
       id: 1,
       result: {
         task: {
-          ...{ taskId: 't-1', status: 'working', statusMessage: 'At it.' },
-          ...{ createdAt: '2026-07-28T10:00:00Z', lastUpdatedAt: '2026-07-28T10:00:00Z' },
+          taskId: 't-1',
+          status: 'working',
+          statusMessage: 'At it.',
+          createdAt: '2026-07-28T10:00:00Z',
+          lastUpdatedAt: '2026-07-28T10:00:00Z',
         },
         _meta: { 'io.modelcontextprotocol/related-task': { taskId: 't-1' } },
       },
@@ -185,7 +192,8 @@ export const RECORDED: Readonly<Record<string, readonly [From, object]>> = {
     {
       id: 1,
       result: {
-        ...{ resultType: 'input_required', requestState: 'abc=' },
+        resultType: 'input_required',
+        requestState: 'abc=',
         inputRequests: {
           k: {
             method: 'elicitation/create',

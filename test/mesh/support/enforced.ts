@@ -65,14 +65,18 @@ export function noMore(apiGroup: string, resource: string, name: string): readon
   const rule = { apiGroups: [apiGroup], apiVersions: ['*'], resources: [resource] }
   return [
     {
-      ...{ apiVersion: admission, kind: 'ValidatingAdmissionPolicy', metadata },
+      apiVersion: admission,
+      kind: 'ValidatingAdmissionPolicy',
+      metadata,
       spec: {
         matchConstraints: { resourceRules: [{ ...rule, operations: ['CREATE'] }] },
         validations: [{ expression: `object.metadata.name != '${name}'`, message: 'no more' }],
       },
     },
     {
-      ...{ apiVersion: admission, kind: 'ValidatingAdmissionPolicyBinding', metadata },
+      apiVersion: admission,
+      kind: 'ValidatingAdmissionPolicyBinding',
+      metadata,
       spec: { policyName: metadata.name, validationActions: ['Deny'] },
     },
   ]

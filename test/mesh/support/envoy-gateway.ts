@@ -47,8 +47,12 @@ export async function startEnvoyGateway(api?: ApiServer): Promise<EnvoyGateway> 
   )
   const log = join(work, 'log')
   const start = [
-    ...['sh', '-ec', 'exec "$0" server --config-path "$1" > "$2" 2>&1'],
-    ...[program, join(work, 'envoy-gateway.yaml'), log],
+    'sh',
+    '-ec',
+    'exec "$0" server --config-path "$1" > "$2" 2>&1',
+    program,
+    join(work, 'envoy-gateway.yaml'),
+    log,
   ]
   const certificates = join(configHome, 'certs/envoy-gateway')
   const child =

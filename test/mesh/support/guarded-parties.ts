@@ -43,7 +43,10 @@ export async function startGuardedParties(): Promise<GuardedParties> {
     return [...ofLlm, ...guarded.flatMap(({ body }) => textsOf(JSON.parse(body) as Wire))]
   }
   return {
-    ...{ api, llm, webhook, prompts },
+    api,
+    llm,
+    webhook,
+    prompts,
     answerNext: (type, body) => (next = { type, body }),
     unasked: () => {
       const texts = new Set(asked(webhook).flatMap(textsOf))

@@ -185,9 +185,23 @@ export async function startIstiod(
   const log = join(folder, 'istiod.log')
   await writeFile(config, stringify({ ...MESH, ...mesh }))
   const flags = [
-    ...['discovery', '--kubeconfig', await api.kubeconfig(), '--meshConfig', config],
-    ...['--grpcAddr', XDS, '--httpAddr', READY, '--httpsAddr', '127.0.0.1:15017'],
-    ...['--monitoringAddr', '127.0.0.1:15014', '--secureGRPCAddr', '', '--ctrlz_port', '0'],
+    'discovery',
+    '--kubeconfig',
+    await api.kubeconfig(),
+    '--meshConfig',
+    config,
+    '--grpcAddr',
+    XDS,
+    '--httpAddr',
+    READY,
+    '--httpsAddr',
+    '127.0.0.1:15017',
+    '--monitoringAddr',
+    '127.0.0.1:15014',
+    '--secureGRPCAddr',
+    '',
+    '--ctrlz_port',
+    '0',
   ]
   const child = spawn(
     'sh',

@@ -56,7 +56,45 @@ test('without a scope: all but offline_access', () => {
   expect(read({ scope: undefined })).toMatchObject({ value: { scopes: ['files:read', 'openid'] } })
 })
 
+test.each([
+  ['https://gw.example', 'https://gw.example/'],
+  ['https://gw.example/', 'HTTPS://GW.example:443'],
+  ['https://gw.example/mcp', 'https://gw.example/%6dcp'],
+  ['https://gw.example/mcp', 'https://gw.example/a/../%6Dcp'],
+  ['https://gw.example/%C3%A4', 'https://gw.example/%c3%a4'],
+])('of the resource %s, which a client may write as %s', (resource, sent) => {
+  const parameters = new Map(Object.entries({ ...GOOD, resource: sent }))
+  expect(
+    readAuthorizationRequest({ ...relay, resource }, parameters, 'http://127.0.0.1/cb'),
+  ).toMatchObject({ ok: true })
+})
+
+/** Other resources than https://gw.example/mcp, though some parsers make the same of them. */
+const OTHER_RESOURCES = [
+  'https://gw.example/mcp/',
+  'https://gw.example/MCP',
+  'https://gw.example/mcp?',
+  'mcp',
+  'x:y',
+  'http://gw.example/mcp',
+  'https://gw.example:8443/mcp',
+  'https://u@gw.example/mcp',
+  'https://gw.example/mcp#',
+  'https:/gw.example/mcp',
+  'https:///gw.example/mcp',
+  'https:\\\\gw.example/mcp',
+  'https://gw.example\\mcp',
+  ' https://gw.example/mcp',
+  'https://gw.example/m\tcp',
+  'https://gw.example/%2Fmcp',
+  'https://gw.example%2fmcp',
+]
+
 test.each<[Readonly<Record<string, string | undefined>>, string]>([
+  ...OTHER_RESOURCES.map((resource): [Readonly<Record<string, string>>, string] => [
+    { resource },
+    'invalid_target',
+  ]),
   [{ response_type: 'token' }, 'unsupported_response_type'],
   [{ response_type: undefined }, 'invalid_request'],
   [{ code_challenge: undefined }, 'invalid_request'],
@@ -89,16 +127,29 @@ const LED_OUT = [
   'https://app.example/below/..;/other',
 ]
 
+/** What was registered before URIs had to be in their normal form, and what the operator's patterns do not name. */
+const ODD = [
+  'https:/app.example/cb',
+  'https:app.example/cb',
+  'https://app.example:443/cb',
+  'https://app.example/below/../cb',
+  'https://app.example/cb?code=other',
+  'http:/127.0.0.1/cb',
+  'http://127.0.0.1:80/cb',
+]
+
 describe('a redirect URI', () => {
   const registered = [
     'http://127.0.0.1:1/cb',
     'http://[::1]/cb?a=b',
     'https://app.example/cb',
     'https://app.example/below/a',
+    'https://app.example/below/a?x=1',
     'https://app.example/other',
     ...LED_OUT,
     'app.one:/cb',
     'app.two:/cb',
+    ...ODD,
   ]
   const trusted = (uri: string) =>
     trustedRedirect(relay, { id: 'x', redirectUris: registered }, new Map([['redirect_uri', uri]]))
@@ -111,6 +162,7 @@ describe('a redirect URI', () => {
     'http://[::1]:8/cb?a=b',
     'https://app.example/cb',
     'https://app.example/below/a',
+    'https://app.example/below/a?x=1',
     'app.one:/cb',
   ])('%s is one', (uri) => expect(trusted(uri)).toBe(true))
 
@@ -128,6 +180,7 @@ describe('a redirect URI', () => {
     'https://app.example/other',
     'https://app.example/below/../other',
     ...LED_OUT,
+    ...ODD,
     'app.two:/cb',
     'javascript:alert(1)',
     '',

@@ -73,6 +73,8 @@ describe('a registration', () => {
     ['a script', { redirect_uris: ['javascript:alert(1)'] }, 'invalid_redirect_uri'],
     ['a user', { redirect_uris: ['http://a@127.0.0.1/'] }, 'invalid_redirect_uri'],
     ['a fragment', { redirect_uris: ['app:/cb#a'] }, 'invalid_redirect_uri'],
+    ['one slash', { redirect_uris: ['https:/app.example/cb'] }, 'invalid_redirect_uri'],
+    ['a query', { redirect_uris: ['https://app.example/cb?x'] }, 'invalid_redirect_uri'],
     ['a long name', { ...CLIENT, client_name: 'n'.repeat(129) }, 'invalid_client_metadata'],
     [
       'a long name of large characters',
@@ -112,6 +114,18 @@ describe('a client_id is none', () => {
   ])('%s', (_, change) => {
     expect(openClientId(id, relay, vaultOf({ ...relay, ...change }), NOW)).toBeUndefined()
   })
+
+  test.each(['https:/app.example/cb', 'https://app.example:443/cb', 'app:/a/../cb'])(
+    'with %s, which an earlier version has registered',
+    (uri) => {
+      const payload = (uris: readonly string[]): string =>
+        Buffer.from(JSON.stringify({ u: uris, i: NOW / 1000 })).toString('base64url')
+      const read = (text: string) =>
+        openClientId(`gh1.${text}.${vault.sign('client', text)}`, relay, vault, NOW)
+      expect(read(payload(['app:/cb']))).toBeDefined()
+      expect(read(payload(['app:/cb', uri]))).toBeUndefined()
+    },
+  )
 
   test('when anything of it was changed', () => {
     const [prefix, payload = '', signature = ''] = id.split('.')
@@ -183,6 +197,7 @@ describe('a metadata document', () => {
     ['without a method', { token_endpoint_auth_method: null }],
     ['without redirect URIs', { redirect_uris: null }],
     ['with a script', { redirect_uris: ['javascript:alert(1)'] }],
+    ['with one slash', { redirect_uris: ['https:/app.example/cb'] }],
     ['with an odd name', { client_name: { a: 1 } }],
   ])('%s is refused', (_, change) => {
     expect(documentClient(url, { ...document, ...change }).ok).toBe(false)

@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto'
 import type { Relay } from '../../../src/ir/relay.js'
-import { createVault, type Vault } from '../../../src/oauth/relay/vault.js'
+import { createVault, type Vault } from '../../../src/oauth/vault.js'
 
 export const key = (): string => randomBytes(32).toString('base64url')
 

@@ -78,8 +78,15 @@ async function runScenarios(
   env: Readonly<Record<string, string>>,
 ): Promise<Outcome> {
   const suite = startSuite(env, [
-    ...['authorization', '--url', run.issuer, '--resource', run.resource],
-    ...['--client-id', run.client, '-p', String(run.port)],
+    'authorization',
+    '--url',
+    run.issuer,
+    '--resource',
+    run.resource,
+    '--client-id',
+    run.client,
+    '-p',
+    String(run.port),
   ])
   try {
     const ended = suite.ended()

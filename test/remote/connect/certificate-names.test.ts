@@ -2,7 +2,7 @@
 
 import type { PeerCertificate } from 'node:tls'
 import { expect, test } from 'vitest'
-import { checkCertificateNames } from '../../../src/remote/connect/certificate-names.js'
+import { checkCertificateNames } from '../../../src/remote/connect/tls-connection.js'
 
 const TLS = { hostname: 'idp.example', authorities: 'System' } as const
 

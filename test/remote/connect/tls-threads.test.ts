@@ -4,7 +4,7 @@ import { EventEmitter, once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { createServer } from 'node:tls'
 import { expect, test } from 'vitest'
-import { TlsThread } from '../../../src/remote/connect/tls-thread.js'
+import { TlsThread } from '../../../src/remote/connect/tls-lanes.js'
 import { createCallRemote, systemLookup } from '../../../src/remote/http-call.js'
 import { selfSignedRsa } from '../../support/certificates.js'
 import { tlsLanes } from '../../support/tls.js'
@@ -14,7 +14,8 @@ closeAfterEach()
 
 const pair = selfSignedRsa('idp.example')
 const tls = {
-  ...{ hostname: 'idp.example', subjectAltNames: [] },
+  hostname: 'idp.example',
+  subjectAltNames: [],
   authorities: { pem: pair.cert },
 }
 
@@ -24,7 +25,8 @@ function caller() {
   const call = createCallRemote({ lookup: systemLookup, connectTls: lanes.usual })
   const get = (port: number, signal?: AbortSignal) =>
     call(at(port, { url: 'https://idp.example/', tls }), {
-      ...{ method: 'GET', timeoutMs: 60_000 },
+      method: 'GET',
+      timeoutMs: 60_000,
       ...(signal && { signal }),
     })
   return { get, end: () => lanes.close() }
@@ -70,7 +72,8 @@ test('a thread whose program fails is a failure of TLS', async () => {
     onSlow: () => undefined,
   })
   const connecting = thread.connect({ ip: '127.0.0.1', port: 1 }, tls, {
-    ...{ signal: new AbortController().signal, timeoutMs: 1_000 },
+    signal: new AbortController().signal,
+    timeoutMs: 1_000,
   })
   await expect(connecting).rejects.toMatchObject({
     failure: { type: 'tls', hostname: 'idp.example', code: 'ECONNRESET' },
@@ -179,7 +182,10 @@ test('a server that wants finite-field Diffie-Hellman is refused, one with ellip
 async function serveTls(exchange: 'DHE' | 'ECDHE'): Promise<number> {
   const server = createServer(
     {
-      ...{ key: pair.key, cert: pair.cert, maxVersion: 'TLSv1.2', dhparam: 'auto' },
+      key: pair.key,
+      cert: pair.cert,
+      maxVersion: 'TLSv1.2',
+      dhparam: 'auto',
       ciphers: `${exchange}-RSA-AES128-GCM-SHA256`,
     },
     (socket) =>

@@ -43,4 +43,9 @@ test('those of its namespace, and those whose Gateway is of its namespace', () =
   const { resources, problems } = atOnce(holdBackNewRoutes(state, previous))
   expect(resources.httpRoutes.map(({ metadata }) => metadata.namespace)).toEqual(['elsewhere'])
   expect(problems.map(({ namespace }) => namespace)).toEqual(['infra', 'tenant'])
+  // Tenants read the statuses of their own routes.
+  expect(problems.map(({ message }) => message)).toEqual([
+    expect.stringContaining('waits until ProxyPolicy default'),
+    expect.stringContaining('waits until a ProxyPolicy of another namespace can'),
+  ])
 })

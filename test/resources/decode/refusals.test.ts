@@ -153,6 +153,16 @@ describe('what is refused, where, and in which words', () => {
     ],
     [
       'ProxyPolicy',
+      withMcp('provider: Keycloak'),
+      'f.yaml:10:19 spec.traffic.jwtAuthentication.mcp.provider: "Keycloak" is not one of IdpOne, IdpTwo: IdpOne is authentik and IdpTwo is Descope; leave the field out for any other',
+    ],
+    [
+      'ProxyPolicy',
+      withMcp('filterLists: yes'),
+      'f.yaml:10:22 spec.traffic.jwtAuthentication.mcp.filterLists: "yes" is not true or false (write true)',
+    ],
+    [
+      'ProxyPolicy',
       withMcp('resourceMetadata: { resource: a.example/mcp }'),
       'f.yaml:10:39 spec.traffic.jwtAuthentication.mcp.resourceMetadata.resource: "a.example/mcp" is not an absolute http or https URL',
     ],
@@ -199,7 +209,27 @@ describe('what is refused, where, and in which words', () => {
     [
       'ProxyPolicy',
       `spec:\n  ${TARGET}\n  backend: { http: { requestTimeout: 5 seconds } }`,
-      'f.yaml:6:38 spec.backend.http.requestTimeout: "5 seconds" is not a duration such as 30s, 500ms or 1m30s',
+      'f.yaml:6:38 spec.backend.http.requestTimeout: "5 seconds" is not a duration such as 30s, 500ms or 1m30s; did you mean 5s?',
+    ],
+    [
+      'ProxyPolicy',
+      `spec:\n  ${TARGET}\n  backend: { http: { requestTimeout: 5 } }`,
+      'f.yaml:6:38 spec.backend.http.requestTimeout: 5 is not a duration such as 30s, 500ms or 1m30s; did you mean 5s?',
+    ],
+    [
+      'ProxyPolicy',
+      withWebhook('{ backendRef: { name: w, port: 80 }, minInterval: 50 }'),
+      'f.yaml:9:80 spec.backend.ai.promptGuard.request[0].webhook.minInterval: 50 is not a duration such as 30s, 500ms or 1m30s; did you mean 50ms?',
+    ],
+    [
+      'ProxyPolicy',
+      withWebhook('{ backendRef: { name: w, port: 80 }, failureMode: open }'),
+      'f.yaml:9:80 spec.backend.ai.promptGuard.request[0].webhook.failureMode: "open" is not one of FailClosed, FailOpen; did you mean FailOpen?',
+    ],
+    [
+      'HTTPRoute',
+      'spec: { rules: [{ timeouts: { request: 10 } }] }',
+      'f.yaml:4:40 spec.rules[0].timeouts.request: 10 is not a duration such as 30s, 500ms or 1m30s; did you mean 10s?',
     ],
     [
       'ProxyBackend',
@@ -246,7 +276,7 @@ describe('what is refused, where, and in which words', () => {
     [
       'HTTPRoute',
       'spec: { rules: [{ matches: [{ path: { type: Prefix, value: / } }] }] }',
-      'f.yaml:4:45 spec.rules[0].matches[0].path.type: "Prefix" is not one of Exact, PathPrefix, RegularExpression',
+      'f.yaml:4:45 spec.rules[0].matches[0].path.type: "Prefix" is not one of Exact, PathPrefix, RegularExpression; did you mean PathPrefix?',
     ],
     [
       'HTTPRoute',

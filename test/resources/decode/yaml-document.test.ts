@@ -182,18 +182,24 @@ describe('no document whatever', () => {
     kind,
   }))
   const words = fc.constantFrom(
-    ...[
-      'spec',
-      'metadata',
-      'name',
-      'rules',
-      'traffic',
-      'targetRefs',
-      'listeners',
-      'data',
-      'filters',
-    ],
-    ...['__proto__', 'constructor', 'prototype', 'toString', 'type', 'static', 'jwks', 'items', ''],
+    'spec',
+    'metadata',
+    'name',
+    'rules',
+    'traffic',
+    'targetRefs',
+    'listeners',
+    'data',
+    'filters',
+    '__proto__',
+    'constructor',
+    'prototype',
+    'toString',
+    'type',
+    'static',
+    'jwks',
+    'items',
+    '',
   )
   const { value } = fc.letrec((tie) => ({
     value: fc.oneof(

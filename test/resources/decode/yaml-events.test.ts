@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { stringify } from 'yaml'
-import { parseYaml } from '../../../src/resources/decode/parse-yaml.js'
+import { parseYaml } from '../../../src/resources/decode/decode.js'
 import { type DocumentText, splitDocuments } from '../../../src/resources/decode/yaml-document.js'
 import { readUsual } from '../../../src/resources/decode/yaml-events.js'
 import { parseNodes } from '../../../src/resources/decode/yaml-nodes.js'
@@ -120,9 +120,45 @@ describe('a usual document is read by its events as by its nodes', () => {
 
   it('any text', () => {
     const syntax = fc.constantFrom(
-      ...['-', ': ', ':', ' ', '  ', '\n', '\r\n', '\r', '\t', '{', '}', '[', ']', ',', '? ', '#'],
-      ...['"', "'", '|', '>', '|-\n', '>+\n', '|2\n', '- ', '\\n', '...\n', '\uFEFF', '%', '1'],
-      ...['k', 'k: ', 'k: v\n', '  k: v\n', '- v\n', ' # c\n', '&a ', '*a', '!!str ', '<<: '],
+      '-',
+      ': ',
+      ':',
+      ' ',
+      '  ',
+      '\n',
+      '\r\n',
+      '\r',
+      '\t',
+      '{',
+      '}',
+      '[',
+      ']',
+      ',',
+      '? ',
+      '#',
+      '"',
+      "'",
+      '|',
+      '>',
+      '|-\n',
+      '>+\n',
+      '|2\n',
+      '- ',
+      '\\n',
+      '...\n',
+      '\uFEFF',
+      '%',
+      '1',
+      'k',
+      'k: ',
+      'k: v\n',
+      '  k: v\n',
+      '- v\n',
+      ' # c\n',
+      '&a ',
+      '*a',
+      '!!str ',
+      '<<: ',
     )
     fc.assert(
       fc.property(fc.array(syntax, { maxLength: 25 }), (parts) => {

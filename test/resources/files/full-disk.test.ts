@@ -6,7 +6,10 @@ import { nextTurn } from '../../../src/turns.js'
 
 const MIB = 1024 * 1024
 const space = (bavail: number, bfree = bavail, blocks = 10_240): DiskSpace => ({
-  ...{ bsize: 4096, blocks, bavail, bfree },
+  bsize: 4096,
+  blocks,
+  bavail,
+  bfree,
 })
 const [ROOM, FULL] = [space(5_000), space(0)]
 

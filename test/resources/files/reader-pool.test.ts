@@ -91,7 +91,7 @@ test('one thread reads what is little', async () => {
 test('small files are asked for together, and a large one alone', async () => {
   const { pool, threads, go } = poolOf({ cores: 1 })
   const [small, large] = [servicesOf(1), servicesOf(1_000)]
-  const files = [small, small, ...[small, small, small, large, small, small], large]
+  const files = [small, small, small, small, small, large, small, small, large]
   const reads = Promise.all(files.map((file) => pool.read(file, new Map())))
   expect(threads[0]?.waiting).toBe(2)
   const expected = files.map((file) => readDocuments(file, kinds, new Map()))
@@ -145,7 +145,9 @@ test('a file that changes between its parts is read as a whole', async () => {
   const [before, after] = [servicesOf(20), servicesOf(21)]
   const asked: (Part | undefined)[] = []
   const startThread = (): ThreadReader => ({
-    ...{ waiting: 0, isReady: true, close: () => undefined },
+    waiting: 0,
+    isReady: true,
+    close: () => undefined,
     read: (files) => {
       asked.push(...files.map(({ part }) => part))
       return Promise.resolve(
@@ -162,7 +164,9 @@ test('a file that changes between its parts is read as a whole', async () => {
 test('a file of which a part cannot be read is broken', async () => {
   const broken = { type: 'broken', message: 'cannot be parsed: it ended' } as const
   const startThread = (): ThreadReader => ({
-    ...{ waiting: 0, isReady: true, close: () => undefined },
+    waiting: 0,
+    isReady: true,
+    close: () => undefined,
     read: (files) =>
       Promise.resolve(files.map((file) => (file.part?.index === 1 ? broken : readHere(file)))),
   })

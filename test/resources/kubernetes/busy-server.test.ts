@@ -3,9 +3,9 @@
 import type { Watch } from '@kubernetes/client-node'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { JsonObject } from '../../../src/ir/json.js'
-import { ApplyRetries } from '../../../src/resources/kubernetes/apply-retries.js'
 import { type KubernetesClient, KubernetesError } from '../../../src/resources/kubernetes/client.js'
 import { type ObjectMirror, startMirror } from '../../../src/resources/kubernetes/mirror.js'
+import { ApplyRetries } from '../../../src/resources/kubernetes/object-keeper.js'
 import { clientOfStub } from '../../support/stub-api-server.js'
 
 const KIND = { group: 'networking.istio.io', kind: 'EnvoyFilter', versions: ['v1alpha3'] }

@@ -17,7 +17,8 @@ import { startHttpServer } from '../../support/http-server.js'
 import { temporaryFolder } from '../../support/program.js'
 
 const credentials = (ca: string, key?: string) => ({
-  ...{ agent: new Agent(), ca: Buffer.from(ca) },
+  agent: new Agent(),
+  ca: Buffer.from(ca),
   ...(key !== undefined && { key }),
 })
 
@@ -110,7 +111,9 @@ async function startWithCertificates(userOf: (files: UserFiles) => object = byFi
   await renew(before)
   const authority = Buffer.from(server.cert).toString('base64')
   const config = {
-    ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'c' },
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'c',
     clusters: [
       { name: 'c', cluster: { server: http.origin, 'certificate-authority-data': authority } },
     ],

@@ -68,7 +68,9 @@ test('a state is complete only with the policies that were listed before it was 
   // Each look at the clock is the end of a slice.
   vi.spyOn(performance, 'now').mockImplementation(() => (now += 5))
   const provider = createKubernetesProvider({
-    ...{ client, apiGroup, namespaces: [] },
+    client,
+    apiGroup,
+    namespaces: [],
     onStatus: () => undefined,
     onObject: () => undefined,
   })

@@ -237,14 +237,17 @@ test('authorities of a BackendTLSPolicy are read only where a Gateway or policy 
 
 test('authorities of clients are read for the Gateways of this controller, in other namespaces with a grant', () => {
   const configMap = (name: string, namespace?: string): object => ({
-    ...{ group: '', kind: 'ConfigMap', name },
+    group: '',
+    kind: 'ConfigMap',
+    name,
     ...(namespace === undefined ? {} : { namespace }),
   })
   const withClients = (name: string, gatewayClassName: string): PlainMap => ({
     ...shop,
     metadata: { name, namespace: 'shop' },
     spec: {
-      ...{ gatewayClassName, listeners: [{ name: 'http', port: 80, protocol: 'HTTP' }] },
+      gatewayClassName,
+      listeners: [{ name: 'http', port: 80, protocol: 'HTTP' }],
       tls: {
         frontend: {
           default: {
@@ -264,7 +267,9 @@ test('authorities of clients are read for the Gateways of this controller, in ot
   })
   const granted = grant({ kind: 'ConfigMap', name: 'granted' })
   const resources = resourcesOf(
-    ...[withClients('own', 'gatehouse'), withClients('foreign', 'other'), granted],
+    withClients('own', 'gatehouse'),
+    withClients('foreign', 'other'),
+    granted,
   )
   expect(atOnce(findReferences(resources)).objects.map(referenceKey)).toEqual([
     'ConfigMap/bank/granted',

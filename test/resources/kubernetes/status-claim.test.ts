@@ -259,7 +259,8 @@ test('a Lease that nobody renews is followed for a minute at most, whatever its 
   const scope = JSON.stringify({ release: 'left/gatehouse', scope: PLAIN })
   api.leases.set(name, {
     metadata: {
-      ...{ name, resourceVersion: '1' },
+      name,
+      resourceVersion: '1',
       annotations: { 'policy.gatehouse.dev/scope': scope },
     },
     spec: { acquireTime: '1970-01-01T00:00:00.000000Z', leaseDurationSeconds: 2_147_483_647 },

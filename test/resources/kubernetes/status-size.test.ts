@@ -22,7 +22,8 @@ function statusOf(parents: number, message: string): { readonly text: string; me
       { type: 'ResolvedRefs', status: 'False', reason: 'BackendNotFound', message } as const,
     ].map((condition) => ({
       ...condition,
-      ...{ ancestor: { namespace: 'default', name: 'gw' }, section },
+      ancestor: { namespace: 'default', name: 'gw' },
+      section,
     })),
   )
   const status = statusFor(object, { kind: 'HTTPRoute', conditions }, CONTEXT)

@@ -15,7 +15,10 @@ test('an object is kept without what others may write into it, and is compared a
   for (const generation of [undefined, 7]) {
     const object = {
       metadata: {
-        ...{ namespace: 'shop', name: 'gw', uid: 'u', resourceVersion: '12' },
+        namespace: 'shop',
+        name: 'gw',
+        uid: 'u',
+        resourceVersion: '12',
         ...(generation !== undefined && { generation }),
         labels: { 'example.com/by': 'me', other: much },
         annotations: { note: much },

@@ -2,7 +2,7 @@
 
 import type { Watch } from '@kubernetes/client-node'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { patientWatch } from '../../../src/resources/kubernetes/watch.js'
+import { patientWatch } from '../../../src/resources/kubernetes/reflector.js'
 
 beforeEach(() => {
   vi.useFakeTimers()

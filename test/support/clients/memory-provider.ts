@@ -12,29 +12,29 @@ export class MemoryProvider<Client, Tokens> {
   readonly clientMetadata = CLIENT_METADATA
   /** The URL to which the client wanted to send the user. */
   authorization: URL | undefined
-  private client: Client | undefined
+  #client: Client | undefined
   declare readonly clientMetadataUrl?: string
-  private stored: Tokens | undefined
-  private verifier = ''
+  #stored: Tokens | undefined
+  #verifier = ''
 
   /** @param clientMetadataUrl the client's id, if it need not register. */
   constructor(clientMetadataUrl?: string) {
     if (clientMetadataUrl !== undefined) this.clientMetadataUrl = clientMetadataUrl
   }
 
-  clientInformation = (): Client | undefined => this.client
+  clientInformation = (): Client | undefined => this.#client
   saveClientInformation = (client: Client): void => {
-    this.client = client
+    this.#client = client
   }
-  tokens = (): Tokens | undefined => this.stored
+  tokens = (): Tokens | undefined => this.#stored
   saveTokens = (tokens: Tokens): void => {
-    this.stored = tokens
+    this.#stored = tokens
   }
   redirectToAuthorization = (url: URL): void => {
     this.authorization = url
   }
   saveCodeVerifier = (verifier: string): void => {
-    this.verifier = verifier
+    this.#verifier = verifier
   }
-  codeVerifier = (): string => this.verifier
+  codeVerifier = (): string => this.#verifier
 }

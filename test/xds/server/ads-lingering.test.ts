@@ -16,8 +16,8 @@ import {
   shortType,
   VIRTUAL_HOST_TYPE,
 } from '../../../src/xds/encode/type-urls.js'
+import { incremental, world } from '../../../src/xds/server/ads-server.js'
 import { AdsStream } from '../../../src/xds/server/ads-stream.js'
-import { incremental, world } from '../../../src/xds/server/protocols.js'
 import { SharedViews } from '../../../src/xds/server/shared-views.js'
 import type { NodeSnapshot } from '../../../src/xds/server/snapshot-cache.js'
 import type { Protocol, Push } from '../../../src/xds/server/type-stream.js'
@@ -43,7 +43,9 @@ function request(protocol: Protocol, typeUrl: string, responseNonce: string): vo
     protocol === 'incremental'
       ? incremental.read(
           create(DeltaDiscoveryRequestSchema, {
-            ...{ typeUrl, responseNonce, resourceNamesSubscribe: first ? names : [] },
+            typeUrl,
+            responseNonce,
+            resourceNamesSubscribe: first ? names : [],
           }),
         )
       : world.read(
@@ -78,7 +80,10 @@ function open(protocol: Protocol): void {
 }
 
 const of = (cluster: string): Contents => ({
-  ...{ clusters: [cluster], endpoints: [cluster], listeners: ['l'], routes: [`r=${cluster}`] },
+  clusters: [cluster],
+  endpoints: [cluster],
+  listeners: ['l'],
+  routes: [`r=${cluster}`],
 })
 
 function publish(contents: Contents): void {
@@ -108,7 +113,9 @@ describe('a cluster and its endpoints whose route is gone', () => {
     publish(of('new'))
     pass(LINGER_S - 1)
     expect(sent).toEqual([
-      ...['1: Cluster new', '1: ClusterLoadAssignment new', '1: RouteConfiguration r'],
+      '1: Cluster new',
+      '1: ClusterLoadAssignment new',
+      '1: RouteConfiguration r',
     ])
     pass(2)
     expect(removals()).toEqual(['16: Cluster -old', '16: ClusterLoadAssignment -old'])

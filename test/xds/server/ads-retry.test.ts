@@ -7,8 +7,8 @@ import {
   DiscoveryRequestSchema,
 } from '../../../src/grpc/generated/envoy/service/discovery/v3/discovery_pb.js'
 import { LISTENER_TYPE } from '../../../src/xds/encode/type-urls.js'
+import { incremental, world } from '../../../src/xds/server/ads-server.js'
 import { AdsStream } from '../../../src/xds/server/ads-stream.js'
-import { incremental, world } from '../../../src/xds/server/protocols.js'
 import { SharedViews } from '../../../src/xds/server/shared-views.js'
 import type { NodeSnapshot } from '../../../src/xds/server/snapshot-cache.js'
 import type { Protocol, Push } from '../../../src/xds/server/type-stream.js'

@@ -12,8 +12,8 @@ import {
   ROUTE_TYPE,
   VIRTUAL_HOST_TYPE,
 } from '../../../src/xds/encode/type-urls.js'
+import { incremental } from '../../../src/xds/server/ads-server.js'
 import { AdsStream } from '../../../src/xds/server/ads-stream.js'
-import { incremental } from '../../../src/xds/server/protocols.js'
 import { SharedViews } from '../../../src/xds/server/shared-views.js'
 import type { NodeSnapshot } from '../../../src/xds/server/snapshot-cache.js'
 import type { Push } from '../../../src/xds/server/type-stream.js'

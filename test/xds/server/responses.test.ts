@@ -30,8 +30,13 @@ const resources = [
   resource('last', 20_000),
 ]
 const push = {
-  ...{ typeUrl: VIRTUAL_HOST_TYPE, version: '7', nonce: '3' },
-  ...{ resources, fresh: [], changed: [], removed: ['gone'] },
+  typeUrl: VIRTUAL_HOST_TYPE,
+  version: '7',
+  nonce: '3',
+  resources,
+  fresh: [],
+  changed: [],
+  removed: ['gone'],
 }
 const { of } = createResponseEncoders()
 
@@ -39,9 +44,12 @@ test('an incremental response is what it is as one message', () => {
   const whole = toBinary(
     DeltaDiscoveryResponseSchema,
     create(DeltaDiscoveryResponseSchema, {
-      ...{ typeUrl: VIRTUAL_HOST_TYPE, systemVersionInfo: '7', nonce: '3' },
+      typeUrl: VIRTUAL_HOST_TYPE,
+      systemVersionInfo: '7',
+      nonce: '3',
       resources: resources.map(({ name, version, typeUrl, parts }) => ({
-        ...{ name, version },
+        name,
+        version,
         resource: create(AnySchema, { typeUrl, value: Buffer.concat(parts) }),
       })),
       removedResources: ['gone'],

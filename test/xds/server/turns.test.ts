@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { namedMap } from '../../../src/incremental/named-map.js'
 import type { EncodedResource } from '../../../src/xds/encode/encode.js'
 import { CLUSTER_TYPE } from '../../../src/xds/encode/type-urls.js'
-import { Preparation } from '../../../src/xds/server/prepare.js'
+import { Preparation } from '../../../src/xds/server/ads-server.js'
 import { SharedViews } from '../../../src/xds/server/shared-views.js'
 import { Turns } from '../../../src/xds/server/turns.js'
 
@@ -64,7 +64,9 @@ test('when a turn has passed there is time again', async () => {
 
 test('thousands of new resources are encoded a few hundred in each turn', async () => {
   const resources = [...Array(3_000).keys()].map((index): EncodedResource => ({
-    ...{ typeUrl: CLUSTER_TYPE, name: `c${String(index)}`, version: '1' },
+    typeUrl: CLUSTER_TYPE,
+    name: `c${String(index)}`,
+    version: '1',
     parts: [],
   }))
   let encoded = 0

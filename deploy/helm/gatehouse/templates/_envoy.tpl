@@ -15,7 +15,7 @@ perl /etc/envoy/admin.pl POST /healthcheck/fail; sleep {{ .Values.envoy.drainSec
 {{/* Takes a dict of root, ports, tls and sidecar. */}}
 {{- define "gatehouse.envoyContainer" -}}
 name: envoy
-image: {{ .root.Values.envoy.image }}
+image: {{ include "gatehouse.envoyImage" .root }}
 imagePullPolicy: {{ .root.Values.envoy.pullPolicy }}
 command: [envoy, --config-path, /etc/envoy/bootstrap.yaml, --service-node, $(POD_NAME), --disable-hot-restart]
 env:

@@ -39,6 +39,19 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end -}}
 {{- end -}}
 
+{{/* A value of earlier versions is the whole reference. */}}
+{{- define "gatehouse.envoyImage" -}}
+{{- with .Values.envoy.image -}}
+{{- if kindIs "string" . -}}
+{{ . }}
+{{- else if .digest -}}
+{{ .repository }}@{{ .digest }}
+{{- else -}}
+{{ .repository }}:{{ .tag }}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
 {{/* What the gRPC address is called by Envoys of other pods. */}}
 {{- define "gatehouse.host" -}}
 {{- printf "%s.%s.svc.%s" (include "gatehouse.fullname" .) .Release.Namespace .Values.clusterDomain -}}

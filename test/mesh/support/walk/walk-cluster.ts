@@ -50,7 +50,9 @@ export async function runDeployment(
 export const showAvailable = (api: ApiServer, namespace: string, name: string): Promise<unknown> =>
   api.call('PATCH', `/apis/apps/v1/namespaces/${namespace}/deployments/${name}/status`, {
     status: {
-      ...{ replicas: 1, readyReplicas: 1, availableReplicas: 1 },
+      replicas: 1,
+      readyReplicas: 1,
+      availableReplicas: 1,
       conditions: [{ type: 'Available', status: 'True' }],
     },
   })
@@ -80,7 +82,9 @@ export async function gatehousePod(api: ApiServer, deployment: AnyObject): Promi
     stdio: 'ignore',
     env: {
       ...process.env,
-      ...{ KUBECONFIG: kubeconfig, POD_NAME: 'gatehouse-1', POD_NAMESPACE: 'gatehouse' },
+      KUBECONFIG: kubeconfig,
+      POD_NAME: 'gatehouse-1',
+      POD_NAMESPACE: 'gatehouse',
       LEASE_NAME: 'gatehouse',
     },
   })
@@ -118,7 +122,9 @@ async function kubeconfigOfAccount(api: ApiServer): Promise<string> {
   }
   const name = 'walk'
   return JSON.stringify({
-    ...{ apiVersion: 'v1', kind: 'Config', 'current-context': name },
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': name,
     clusters: [{ name, cluster }],
     users: [{ name, user: status }],
     contexts: [{ name, context: { cluster: name, user: name } }],
