@@ -26,7 +26,13 @@ const RESTRICTED_SYNTAX = [
 
 export default tseslint.config(
   {
-    ignores: ['dist', 'node_modules', 'src/grpc/generated', 'test/parties/node_modules', '.cache'],
+    ignores: [
+      'dist',
+      'node_modules',
+      'src/wire/grpc/generated',
+      'test/parties/node_modules',
+      '.cache',
+    ],
   },
   ...tseslint.configs.recommendedTypeChecked,
   {

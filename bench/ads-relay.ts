@@ -12,11 +12,11 @@ import {
   ServerCredentials,
   type ServerDuplexStream,
 } from '@grpc/grpc-js'
-import { AggregatedDiscoveryService } from '../src/grpc/generated/envoy/service/discovery/v3/ads_pb.js'
+import { AggregatedDiscoveryService } from '../src/wire/grpc/generated/envoy/service/discovery/v3/ads_pb.js'
 import {
   DeltaDiscoveryRequestSchema,
   DeltaDiscoveryResponseSchema,
-} from '../src/grpc/generated/envoy/service/discovery/v3/discovery_pb.js'
+} from '../src/wire/grpc/generated/envoy/service/discovery/v3/discovery_pb.js'
 import { shortType } from '../src/xds/encode/type-urls.js'
 
 /** A response sent to Envoy. */

@@ -1,7 +1,7 @@
 // Configuration of an Envoy with one listener per variant. Each has one route that Envoy answers itself; only the
 // filters differ.
 
-import type { JsonObject } from '../src/ir/json.js'
+import type { JsonObject } from '../src/model/json.js'
 import { grpcCluster, HTTP_FILTERS, listener, socketAddress } from './envoy-parts.js'
 
 /** The variants that ask a server over ext_authz. */

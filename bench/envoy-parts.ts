@@ -1,6 +1,6 @@
 // Parts that the benchmark's Envoy configurations share: a listener with one route, and a cluster for a gRPC server.
 
-import type { JsonObject } from '../src/ir/json.js'
+import type { JsonObject } from '../src/model/json.js'
 
 const TYPE = 'type.googleapis.com/'
 export const HTTP_FILTERS = `${TYPE}envoy.extensions.filters.http`

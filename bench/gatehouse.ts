@@ -3,8 +3,8 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
-import { findEnvoy } from '../src/envoy/find-envoy.js'
-import type { JsonObject } from '../src/ir/json.js'
+import { findEnvoy } from '../src/cli/run-envoy/find-envoy.js'
+import type { JsonObject } from '../src/model/json.js'
 import { PROGRAM } from '../testing/program.js'
 import { freePort, type Party, run, until } from './processes.js'
 

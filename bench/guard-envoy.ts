@@ -1,9 +1,9 @@
 // Configuration of an Envoy with one listener per guardrail variant. Each has one route to the same LLM; only the
 // ext_proc filter differs.
 
-import { LayeredRuntimeSchema } from '../src/grpc/generated/envoy/config/bootstrap/v3/bootstrap_pb.js'
-import type { JsonObject } from '../src/ir/json.js'
-import { ROUTE_METADATA_KEY } from '../src/ir/names.js'
+import type { JsonObject } from '../src/model/json.js'
+import { ROUTE_METADATA_KEY } from '../src/model/names.js'
+import { LayeredRuntimeSchema } from '../src/wire/grpc/generated/envoy/config/bootstrap/v3/bootstrap_pb.js'
 import { LAYERED_RUNTIME } from '../src/xds/bootstrap/runtime.js'
 import { messageJson } from '../src/xds/encode/read.js'
 import { grpcCluster, HTTP_FILTERS, listener, socketAddress } from './envoy-parts.js'

@@ -3,11 +3,11 @@
 
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { type Client, type ClientDuplexStream } from '@grpc/grpc-js'
-import { NodeSchema } from '../src/grpc/generated/envoy/config/core/v3/base_pb.js'
+import { NodeSchema } from '../src/wire/grpc/generated/envoy/config/core/v3/base_pb.js'
 import {
   DeltaDiscoveryRequestSchema,
   DeltaDiscoveryResponseSchema,
-} from '../src/grpc/generated/envoy/service/discovery/v3/discovery_pb.js'
+} from '../src/wire/grpc/generated/envoy/service/discovery/v3/discovery_pb.js'
 import {
   CLUSTER_TYPE,
   ENDPOINT_TYPE,

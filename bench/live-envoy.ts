@@ -1,11 +1,11 @@
 // Starts an Envoy that gets its configuration from Gatehouse by incremental ADS, through a recording relay.
 
 import { create } from '@bufbuild/protobuf'
-import { startEnvoy } from '../src/envoy/child.js'
-import { findEnvoy } from '../src/envoy/find-envoy.js'
-import { waitUntilLive } from '../src/envoy/wait-until-live.js'
-import { Bootstrap_StaticResourcesSchema } from '../src/grpc/generated/envoy/config/bootstrap/v3/bootstrap_pb.js'
-import { readServerAddress } from '../src/settings/values.js'
+import { startEnvoy } from '../src/cli/run-envoy/child.js'
+import { findEnvoy } from '../src/cli/run-envoy/find-envoy.js'
+import { waitUntilLive } from '../src/cli/run-envoy/wait-until-live.js'
+import { readServerAddress } from '../src/ops/settings/values.js'
+import { Bootstrap_StaticResourcesSchema } from '../src/wire/grpc/generated/envoy/config/bootstrap/v3/bootstrap_pb.js'
 import { bootstrapJson, buildBootstrap } from '../src/xds/bootstrap/bootstrap.js'
 import { buildServerClusters, buildXdsCluster } from '../src/xds/bootstrap/gatehouse-clusters.js'
 import { type AdsRelay, startAdsRelay } from './ads-relay.js'

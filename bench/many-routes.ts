@@ -1,10 +1,10 @@
 // N routes, N backends and N policies, decoded as if read from files, and ways to change one of them.
 
-import type { DecodedResource } from '../src/resources/decode/decode.js'
-import { collectResources } from '../src/resources/decode/resource-set.js'
-import { decodeFile } from '../src/resources/files/file-record.js'
-import { kindsOf } from '../src/resources/kinds/kinds.js'
-import type { Resources } from '../src/resources/kinds/resources.js'
+import type { DecodedResource } from '../src/control/schema/decode/decode.js'
+import { collectResources } from '../src/control/schema/decode/resource-set.js'
+import { kindsOf } from '../src/control/schema/kinds/kinds.js'
+import type { Resources } from '../src/control/schema/kinds/resources.js'
+import { decodeFile } from '../src/control/sources/files/file-record.js'
 import { backendOf, oneHost, policyOf, routeOf } from './many-objects.js'
 import { gatewayAt, OURS } from './objects.js'
 

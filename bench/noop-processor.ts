@@ -14,7 +14,7 @@ import {
   ProcessingRequestSchema,
   type ProcessingResponse,
   ProcessingResponseSchema,
-} from '../src/grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
+} from '../src/wire/grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
 
 const [address = ''] = process.argv.slice(2)
 

@@ -1,8 +1,8 @@
 // Measures one change among N routes and policies: the CPU time from the resources to the encoded xDS and the tables,
 // and the memory of the process. Prints rows as JSON.
 
-import { createTranslator } from '../src/gatewayapi/translator.js'
-import { buildSnapshot, type Snapshot } from '../src/snapshot/build-snapshot.js'
+import { buildSnapshot, type Snapshot } from '../src/control/publish/build-snapshot.js'
+import { createTranslator } from '../src/control/translate/translator.js'
 import type { ChangeRow } from './change-row.js'
 import { manyRoutes } from './many-routes.js'
 import { median } from './median.js'

@@ -9,7 +9,7 @@ import { bundlePrograms } from './bundle.mjs'
 import { runScript } from './runtime.mjs'
 import { isStale, root } from './stale.mjs'
 
-const GENERATED = 'src/grpc/generated'
+const GENERATED = 'src/wire/grpc/generated'
 
 const PROGRAMS = join(root, 'node_modules/.bin')
 
@@ -31,7 +31,7 @@ export async function build() {
   }
   remove(DRAFT)
   await bundlePrograms(join(root, DRAFT))
-  compile('src/status-client')
+  compile('src/ops/status-client')
   compile('config/guardrail-webhook')
   chmodSync(join(root, DRAFT, 'main.js'), 0o755)
   utimesSync(join(root, DRAFT, 'main.js'), new Date(), new Date())

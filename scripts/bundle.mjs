@@ -10,19 +10,19 @@ import { root } from './stale.mjs'
 const PROGRAMS = [
   'main',
   'worker-main',
-  'envoy/keeper-main',
-  'remote/connect/tls-main',
-  'resources/files/reader-main',
+  'cli/run-envoy/keeper-main',
+  'kit/http/connect/tls-main',
+  'control/sources/files/reader-main',
 ]
 /** What scripts and tests load beside them. */
 const MODULES = [
-  'app/memory/heap-growth',
-  'app/memory/stepwise-collection',
-  'app/memory/young-allocation',
-  'demo/demo-parties',
-  'demo/identity-provider',
-  'demo/llm-server',
-  'envoy/find-envoy',
+  'ops/memory/heap-growth',
+  'ops/memory/stepwise-collection',
+  'ops/memory/young-allocation',
+  'cli/demo/demo-parties',
+  'cli/demo/identity-provider',
+  'cli/demo/llm-server',
+  'cli/run-envoy/find-envoy',
 ]
 /** Its package loads 800 modules, of which Gatehouse needs a few: half a second and 40 MB. */
 const BUNDLED = ['@kubernetes/client-node']
@@ -36,6 +36,7 @@ export async function bundlePrograms(folder) {
     entryPoints: [...PROGRAMS, ...MODULES].map((name) => join(root, `src/${name}.ts`)),
     outbase: join(root, 'src'),
     outdir: join(root, 'dist'),
+    chunkNames: 'kit/[name]-[hash]',
     bundle: true,
     splitting: true,
     platform: 'node',
@@ -49,7 +50,7 @@ export async function bundlePrograms(folder) {
     // The paths in source maps are those of dist.
     write: false,
   })
-  requireAtTop(metafile, 'src/own-files.ts')
+  requireInFolder(metafile, 'src/kit/own-files.ts')
   for (const { path, contents } of outputFiles) {
     const place = join(folder, relative(join(root, 'dist'), path))
     mkdirSync(dirname(place), { recursive: true })
@@ -58,10 +59,11 @@ export async function bundlePrograms(folder) {
   writeFileSync(join(folder, 'LICENSES.txt'), licensesOf(Object.keys(metafile.inputs)))
 }
 
-/** Throws unless the module, which finds files by its own place, is in a file at the top of dist. */
-function requireAtTop({ outputs }, module) {
+/** Throws unless the module, which finds files by its own place, is in the same folder of dist as of src. */
+function requireInFolder({ outputs }, module) {
+  const folder = dirname(module).replace('src/', 'dist/')
   const homes = Object.keys(outputs).filter((file) => module in outputs[file].inputs)
-  const wrong = homes.filter((file) => dirname(file) !== 'dist')
+  const wrong = homes.filter((file) => dirname(file) !== folder)
   if (wrong.length > 0) throw new Error(`${module} must not be bundled into ${wrong.join(', ')}`)
 }
 

@@ -21,7 +21,7 @@ const CHECKS = [
   ['eslint', '.'],
   ['tsc', '--noEmit', '-p', 'tsconfig.json'],
   ['prettier', '--check', '.'],
-  ['tsc', '--noEmit', '-p', 'src/status-client/tsconfig.json'],
+  ['tsc', '--noEmit', '-p', 'src/ops/status-client/tsconfig.json'],
   ['vitest', 'run', '--project', 'unit', '--reporter=dot', ...HABITS],
 ]
 

@@ -11,8 +11,15 @@ import { root } from './stale.mjs'
 import { writeTable } from './tables.mjs'
 import { runVitest } from './vitest.mjs'
 
-/** Rooms that see what callers and providers send. */
-const ROOMS = ['extauthz', 'extproc', 'llm', 'mcp', 'oauth', 'cel']
+/** Rooms that see what callers and providers send; a file counts for the first that holds it. */
+const ROOMS = [
+  'extauthz/cel',
+  'extauthz/mcp',
+  'extauthz/oauth',
+  'extauthz',
+  'extproc/llm',
+  'extproc',
+]
 const FLOORS = join(root, 'test/coverage-floors.json')
 const PAGE = join(root, 'docs/tests.md')
 const REPORTS = '.cache/coverage'
@@ -52,8 +59,9 @@ function branches() {
   const summary = JSON.parse(readFileSync(join(root, REPORTS, 'coverage-summary.json'), 'utf8'))
   const counts = new Map(ROOMS.map((room) => [room, { total: 0, covered: 0 }]))
   for (const [file, { branches: own }] of Object.entries(summary)) {
-    const count = counts.get(relative(root, file).split('/')[1])
-    if (count === undefined) continue
+    const room = ROOMS.find((name) => relative(root, file).startsWith(`src/${name}/`))
+    if (room === undefined) continue
+    const count = counts.get(room)
     count.total += own.total
     count.covered += own.covered
   }

@@ -21,7 +21,7 @@ const FILES = [
   'token-memory',
   'within',
 ].map((name) => `src/extauthz/${name}.ts`)
-const KEYS = ['edwards-key', 'key-set', 'rsa-key'].map((name) => `src/oauth/${name}.ts`)
+const KEYS = ['edwards-key', 'key-set', 'rsa-key'].map((name) => `src/extauthz/oauth/${name}.ts`)
 
 export default {
   mutate: [...FILES, ...KEYS],

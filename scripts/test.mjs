@@ -1,5 +1,5 @@
 // npm test: sets up what is missing, then runs the core tests that need nothing but Node, Python and an Envoy. Arguments
-// are passed to vitest, e.g. `npm test -- test/settings`; a file that they name runs whether it is core or nightly. The
+// are passed to vitest, e.g. `npm test -- test/ops/settings`; a file that they name runs whether it is core or nightly. The
 // integration tests find Envoy and Python's MCP client themselves (test/support/global-setup.ts).
 //
 // `--project NAME` runs another suite with the programs that it needs (test-NAME.mjs), `--goldens` rewrites what is
@@ -36,7 +36,7 @@ const GOLDENS = [
   'test/chart-values.test.ts',
   'test/alert-rules.test.ts',
   'test/reference.test.ts',
-  'test/resources/crd/crd.test.ts',
+  'test/control/schema/crd/crd.test.ts',
   'test/xds/bootstrap/chart-bootstrap.test.ts',
 ]
 

@@ -4,26 +4,26 @@
 
 import { readFile } from 'node:fs/promises'
 import type { Writable } from 'node:stream'
-import type { CommandIo, ExitCode } from './commands/command-io.js'
-import { errorText } from './errors.js'
-import { createLogger, type Logger, wantsColour } from './logger.js'
-import { ownFile } from './own-files.js'
-import { ownEnvironment, parseCommandLine, type Settings } from './settings.js'
-import type { CommandName } from './settings/commands.js'
+import type { CommandIo, ExitCode } from './cli/commands/command-io.js'
+import { errorText } from './kit/errors.js'
+import { createLogger, type Logger, wantsColour } from './kit/logger.js'
+import { ownFile } from './kit/own-files.js'
+import type { CommandName } from './ops/settings/commands.js'
+import { ownEnvironment, parseCommandLine, type Settings } from './ops/settings/settings.js'
 
 type Command = (settings: Settings, io: CommandIo) => Promise<ExitCode>
 
 // Loaded on demand: `crds` need not load a gRPC server.
 const COMMANDS: Readonly<Record<CommandName, () => Promise<Command>>> = {
-  run: async () => (await import('./commands/servers.js')).run,
-  serve: async () => (await import('./commands/servers.js')).serve,
-  demo: async () => (await import('./commands/demo.js')).demo,
-  check: async () => (await import('./commands/check.js')).check,
-  explain: async () => (await import('./commands/explain.js')).explainRequest,
-  translate: async () => (await import('./commands/translate.js')).translate,
-  bootstrap: async () => (await import('./commands/bootstrap.js')).bootstrap,
-  crds: async () => (await import('./commands/crds.js')).crds,
-  schema: async () => (await import('./commands/schema.js')).schema,
+  run: async () => (await import('./cli/commands/servers.js')).run,
+  serve: async () => (await import('./cli/commands/servers.js')).serve,
+  demo: async () => (await import('./cli/commands/demo.js')).demo,
+  check: async () => (await import('./cli/commands/check.js')).check,
+  explain: async () => (await import('./cli/commands/explain.js')).explainRequest,
+  translate: async () => (await import('./cli/commands/translate.js')).translate,
+  bootstrap: async () => (await import('./cli/commands/bootstrap.js')).bootstrap,
+  crds: async () => (await import('./cli/commands/crds.js')).crds,
+  schema: async () => (await import('./cli/commands/schema.js')).schema,
 }
 
 /** Commands whose standard output has logs, not results. */

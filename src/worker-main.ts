@@ -2,10 +2,10 @@
 // and after an unhandled error.
 
 import type { Socket } from 'node:net'
-import { startWorker, type Worker } from './app/worker.js'
-import { errorText } from './errors.js'
-import { createLogger, type Logger, wantsColour } from './logger.js'
-import type { FromWorker, ToWorker, WorkerStart } from './workers/messages.js'
+import { startWorker, type Worker } from './cli/app/worker.js'
+import type { FromWorker, ToWorker, WorkerStart } from './control/workers/messages.js'
+import { errorText } from './kit/errors.js'
+import { createLogger, type Logger, wantsColour } from './kit/logger.js'
 
 type Message = Exclude<ToWorker, { readonly type: 'start' }>
 

@@ -3,7 +3,7 @@
 
 import { dirname, relative, resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { MAY_IMPORT } from './support/import-table.js'
+import { DOORS, MAY_IMPORT } from './support/import-table.js'
 import {
   importLine,
   type SourceFile,
@@ -13,12 +13,12 @@ import {
 
 /** Library → the only place that imports it. */
 const FENCES: Record<string, string> = {
-  '@marcbachmann/cel-js': 'cel/',
-  '@bufbuild/re2': 'cel/',
-  '@kubernetes/client-node': 'resources/kubernetes/',
-  zod: 'resources/',
-  'prom-client': 'admin/',
-  '@opentelemetry': 'telemetry/',
+  '@marcbachmann/cel-js': 'extauthz/cel/',
+  '@bufbuild/re2': 'extauthz/cel/',
+  '@kubernetes/client-node': 'control/sources/kubernetes/',
+  zod: 'control/schema/',
+  'prom-client': 'ops/admin/',
+  '@opentelemetry': 'ops/telemetry/',
 }
 
 /** "./x.js" as seen from a file of src → "folder/x.ts", relative to src. */
@@ -83,7 +83,7 @@ describe('imports', () => {
 
   test('of the telemetry are dynamic: a process without a collector does not load it', () => {
     const wrong = files
-      .filter(({ path }) => !path.startsWith('telemetry/'))
+      .filter(({ path }) => !path.startsWith('ops/telemetry/'))
       .filter(({ text }) =>
         [...text.matchAll(importLine)].some(
           ([, , type, from = '']) => type === undefined && from.includes('/telemetry/'),
@@ -97,11 +97,11 @@ describe('imports', () => {
     const programs = [
       'main.ts',
       'worker-main.ts',
-      'envoy/keeper-main.ts',
-      'resources/files/reader-main.ts',
+      'cli/run-envoy/keeper-main.ts',
+      'control/sources/files/reader-main.ts',
     ]
     const wrong = files
-      .filter((file) => ![...programs, 'settings.ts'].includes(file.path))
+      .filter((file) => ![...programs, 'ops/settings/settings.ts'].includes(file.path))
       .filter((file) => /(^|[^.\w/-])process\.\w/m.test(withoutComments(file.text)))
       .map((file) => file.path)
     expect(wrong).toEqual([])
@@ -113,6 +113,19 @@ describe('imports', () => {
 })
 
 describe('files', () => {
+  test('stand behind the doors, the programs of both planes aside', () => {
+    const top = new Set(files.map(({ path }) => path.split('/')[0] ?? ''))
+    expect([...top].sort()).toEqual([...DOORS, 'main.ts', 'worker-main.ts'].sort())
+  })
+
+  test('are at most 25 in a folder', () => {
+    const folders = files.map(({ path }) => dirname(path))
+    const full = new Set(
+      folders.filter((folder) => folders.filter((f) => f === folder).length > 25),
+    )
+    expect([...full]).toEqual([])
+  })
+
   test('have no default export and are no barrels', () => {
     const wrong = files
       .filter(({ text }) => /^export default|^export \*|^export (?:type )?\{/m.test(text))

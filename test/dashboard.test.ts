@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { createMetrics } from '../src/admin/metrics.js'
+import { createMetrics } from '../src/ops/admin/metrics.js'
 import { everyMetric } from './support/every-metric.js'
 import { someRows } from './support/some-rows.js'
 

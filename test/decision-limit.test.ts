@@ -1,7 +1,7 @@
 // Which lines about refusals are written, and that those left out are counted by what they have in common and by caller.
 
 import { expect, test } from 'vitest'
-import { createDecisionLog } from '../src/decision-log.js'
+import { createDecisionLog } from '../src/kit/decision-log.js'
 
 const ROUTE = 'default/mcp'
 const key = { decision: 'deny', reason: 'denied-by-rule', route: ROUTE }

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { SUPPORTED_FEATURES } from '../src/gatewayapi/status/supported-features.js'
+import { SUPPORTED_FEATURES } from '../src/control/translate/status/supported-features.js'
 
 const ROOT = resolve(import.meta.dirname, '..')
 const FOLDER = join(ROOT, 'docs/gateway-api')

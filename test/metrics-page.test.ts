@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { expect, test } from 'vitest'
-import { createMetrics } from '../src/admin/metrics.js'
+import { createMetrics } from '../src/ops/admin/metrics.js'
 import { everyMetric } from './support/every-metric.js'
 
 const PAGE = resolve(import.meta.dirname, '../docs/metrics.md')

@@ -6,7 +6,11 @@ import { Ajv } from 'ajv'
 import { format } from 'prettier'
 import { expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
-import { anyEditorSchema, editorKinds, editorSchema } from '../src/resources/crd/editor-schema.js'
+import {
+  anyEditorSchema,
+  editorKinds,
+  editorSchema,
+} from '../src/control/schema/crd/editor-schema.js'
 import { fieldsOfKinds, referencePage } from './support/reference-page.js'
 
 const ROOT = resolve(import.meta.dirname, '..')

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { parse } from 'yaml'
-import { judgeVersion, parseVersion, PINNED_VERSION } from '../src/envoy/version.js'
+import { judgeVersion, parseVersion, PINNED_VERSION } from '../src/cli/run-envoy/version.js'
 
 const ROOT = resolve(import.meta.dirname, '..')
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8')

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { format } from 'prettier'
 import { expect, test } from 'vitest'
-import { flagName, FLAGS } from '../src/settings/flags.js'
+import { flagName, FLAGS } from '../src/ops/settings/flags.js'
 
 const PAGE = resolve(import.meta.dirname, '../docs/settings.md')
 const SECTION = /<!-- settings -->[\s\S]*<!-- \/settings -->/

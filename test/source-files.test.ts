@@ -27,11 +27,11 @@ describe('names', () => {
   })
 
   test.each([
-    ['keyOf', 'gatewayapi/world/world.ts'],
-    ['routeKey', 'ir/names.ts'],
-    ['resourceKey', 'resources/decode/resource-set.ts'],
-    ['errorText', 'errors.ts'],
-    ['GATEWAY_API_GROUP', 'resources/kinds/fields.ts'],
+    ['keyOf', 'control/translate/world/world.ts'],
+    ['routeKey', 'model/names.ts'],
+    ['resourceKey', 'control/schema/decode/resource-set.ts'],
+    ['errorText', 'kit/errors.ts'],
+    ['GATEWAY_API_GROUP', 'control/schema/kinds/fields.ts'],
   ])('that all rooms use name nothing else, not even inside a file: %s', (name, home) => {
     const definition = new RegExp(`^\\s*(?:export )?(?:const|function\\*?) ${name}\\b`, 'm')
     const homes = files.filter(({ text }) => definition.test(text)).map(({ path }) => path)
@@ -41,21 +41,23 @@ describe('names', () => {
 
 /** Files with a cache that belongs to their module, and what it is. */
 const SHARED_CACHES: Readonly<Record<string, string>> = {
-  'cel/attributes.ts': 'the value of a request, kept on it for all of its rules',
-  'cel/patterns.ts':
-    'compiled patterns by their text, of which as many are kept as MAX_REMEMBERED says',
-  'cel/rule.ts': 'compiled rules by their text, while one of them is in use',
-  'gatewayapi/policies/inheritance.ts': 'which fields a policy sets, kept on its spec',
-  'gatewayapi/policies/key-sets.ts':
+  'control/schema/decode/resource-set.ts': 'keys of resources, kept on them',
+  'control/translate/policies/inheritance.ts': 'which fields a policy sets, kept on its spec',
+  'control/translate/policies/key-sets.ts':
     'an inline key set, kept on its part of the policy until that is translated',
-  'gatewayapi/routes/path-patterns.ts':
+  'control/translate/routes/path-patterns.ts':
     'what is known of a pattern, kept on its match, of which as many answers are kept as MOST_ANSWERS says',
-  'gatewayapi/routes/well-known-routes.ts': 'the path of the MCP server of a route, kept on it',
-  'incremental/chunked-list.ts':
+  'control/translate/routes/well-known-routes.ts':
+    'the path of the MCP server of a route, kept on it',
+  'extauthz/cel/attributes.ts': 'the value of a request, kept on it for all of its rules',
+  'extauthz/cel/patterns.ts':
+    'compiled patterns by their text, of which as many are kept as MAX_REMEMBERED says',
+  'extauthz/cel/rule.ts': 'compiled rules by their text, while one of them is in use',
+  'extauthz/oauth/key-set.ts':
+    'the keys of a set, kept on it for the policies that name it and the tables',
+  'kit/incremental/chunked-list.ts':
     'chunks, which must be the same objects for the translation, the hashes and the streams',
-  'incremental/diff.ts': 'the last comparison of each long list, kept as long as the list',
-  'oauth/key-set.ts': 'the keys of a set, kept on it for the policies that name it and the tables',
-  'resources/decode/resource-set.ts': 'keys of resources, kept on them',
+  'kit/incremental/diff.ts': 'the last comparison of each long list, kept as long as the list',
 }
 
 describe('caches', () => {
@@ -76,7 +78,7 @@ describe('errors', () => {
   test('of Gatehouse have a code, and one module reads their text and kind', () => {
     const own = /class \w+ extends Error\b|instanceof Error \? \w+\.(message|name)\b/
     const wrong = files
-      .filter(({ path, text }) => path !== 'errors.ts' && own.test(text))
+      .filter(({ path, text }) => path !== 'kit/errors.ts' && own.test(text))
       .map((file) => file.path)
     expect(wrong).toEqual([])
   })

@@ -1,14 +1,14 @@
 // Judges allowed requests by the policies of mode Audit. The decision is logged and counted, and changes nothing
 // (decision 25m).
 
-import { errorKind } from '../errors.js'
+import { errorKind } from '../kit/errors.js'
 import type { CompiledEntry } from './authz-table.js'
 import type { CheckCall, CheckContext, CheckOptions } from './check-context.js'
 import { openCheckRequest } from './check-request.js'
 import { decide } from './decide.js'
 import { type Decision, refuseUnchecked } from './decision.js'
 import { type Decided, logDecision } from './decision-line.js'
-import type { RememberedToken } from './token-memory.js'
+import type { RememberedToken } from './token/token-memory.js'
 
 /** Maximum duration of an audit. No request waits for it. */
 const AUDIT_MS = 2_000

@@ -1,26 +1,11 @@
 // Applies an entry's rules to a request and its caller: to the request alone, or to each MCP message in its body.
 
-import type { Attributes } from '../cel/attributes.js'
-import { Budget } from '../cel/budget.js'
-import { type HttpMessage, type McpRequest, readMcpRequest } from '../mcp/http-message.js'
-import { isListMethod } from '../mcp/lists.js'
-import { McpProblem } from '../mcp/mcp-problem.js'
-import { isNormalResource } from '../mcp/resource-uri.js'
-import { requestScheme } from '../oauth/base-url.js'
-import { err, type Result } from '../result.js'
-import {
-  type CompiledRules,
-  judge,
-  judgeScopes,
-  type RuleFault,
-  type RulePlace,
-  type RuleVerdict,
-} from '../rules/judge.js'
-import { listRequestText } from '../rules/list-request.js'
-import { mcpAttributes } from '../rules/mcp-attributes.js'
-import { nextTurn, type Work } from '../turns.js'
+import { err, type Result } from '../kit/result.js'
+import { nextTurn, type Work } from '../kit/turns.js'
 import type { CompiledEntry } from './authz-table.js'
 import type { BodyLine } from './body-line.js'
+import type { Attributes } from './cel/attributes.js'
+import { Budget } from './cel/budget.js'
 import { type CheckCall, type CheckContext, isOver } from './check-context.js'
 import type { CheckRequest } from './check-request.js'
 import {
@@ -35,9 +20,24 @@ import {
   refuseUnread,
 } from './decision.js'
 import { keptVerdict, withVerdict } from './kept-verdicts.js'
+import { type HttpMessage, type McpRequest, readMcpRequest } from './mcp/http-message.js'
+import { isListMethod } from './mcp/lists.js'
+import { McpProblem } from './mcp/mcp-problem.js'
+import { isNormalResource } from './mcp/resource-uri.js'
+import { requestScheme } from './oauth/base-url.js'
 import { withoutOwnCookies } from './own-cookies.js'
 import type { RecordStep } from './record-step.js'
-import type { RememberedToken } from './token-memory.js'
+import {
+  type CompiledRules,
+  judge,
+  judgeScopes,
+  type RuleFault,
+  type RulePlace,
+  type RuleVerdict,
+} from './rules/judge.js'
+import { listRequestText } from './rules/list-request.js'
+import { mcpAttributes } from './rules/mcp-attributes.js'
+import type { RememberedToken } from './token/token-memory.js'
 import { type CompiledValues, computeValues, type ValuesForEnvoy } from './values-for-envoy.js'
 
 /** A request with its verified token and the address that it came from. */

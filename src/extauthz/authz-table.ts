@@ -1,29 +1,29 @@
 // The table that ext_authz reads at each check: the model's entries, compiled, by key.
 
-import type { Reads } from '../cel/reads.js'
-import { differences } from '../incremental/diff.js'
-import { memoWork } from '../incremental/memo.js'
-import { type PersistentMap, persistentMap } from '../incremental/persistent-map.js'
-import type { AuthzEntry, JwtAuthentication, JwtProvider } from '../ir/authz-entry.js'
-import type { ForGateways } from '../ir/for-gateways.js'
-import { PARTIAL_BODY_HEADER } from '../ir/names.js'
-import { MCP_HEADERS } from '../mcp/http-message.js'
-import { PARAM_PREFIX } from '../mcp/param-headers.js'
-import { createSessionSeal, SESSION_HEADER, type SessionSeal } from '../oauth/session-seal.js'
-import { allRules, compileRules } from '../rules/compile-rules.js'
-import type { CompiledRules } from '../rules/judge.js'
-import { atOnce, mapWork, type Work } from '../turns.js'
+import { differences } from '../kit/incremental/diff.js'
+import { memoWork } from '../kit/incremental/memo.js'
+import { type PersistentMap, persistentMap } from '../kit/incremental/persistent-map.js'
+import { atOnce, mapWork, type Work } from '../kit/turns.js'
+import type { AuthzEntry, JwtAuthentication, JwtProvider } from '../model/authz-entry.js'
+import type { ForGateways } from '../model/for-gateways.js'
+import { PARTIAL_BODY_HEADER } from '../model/names.js'
+import type { Reads } from './cel/reads.js'
 import { HeaderNames } from './header-names.js'
-import { JoseHeaders } from './jws.js'
+import { MCP_HEADERS } from './mcp/http-message.js'
+import { PARAM_PREFIX } from './mcp/param-headers.js'
+import { createSessionSeal, SESSION_HEADER, type SessionSeal } from './oauth/session-seal.js'
 import { type CompiledPaths, compilePaths } from './path-check.js'
+import { allRules, compileRules } from './rules/compile-rules.js'
+import type { CompiledRules } from './rules/judge.js'
+import { JoseHeaders } from './token/jws.js'
 import {
   type CompiledProvider,
   type CompiledProviders,
   type ContentId,
   countUses,
   createContentId,
-} from './provider.js'
-import { DEFAULT_REMEMBERED_TOKENS } from './token-memory.js'
+} from './token/provider.js'
+import { DEFAULT_REMEMBERED_TOKENS } from './token/token-memory.js'
 import {
   type CompiledValues,
   compileExpressions,

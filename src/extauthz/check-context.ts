@@ -1,17 +1,17 @@
 // What all steps of a check share: its options, its limits, and what can end it early.
 
-import type { BudgetLimits } from '../cel/budget.js'
-import type { CostlyExpressions } from '../cel/costly-expressions.js'
-import type { DecisionLog } from '../decision-log.js'
-import type { LogLimit } from '../log-limit.js'
-import type { Logger } from '../logger.js'
-import type { ProbeSigns } from '../probes/probe-signs.js'
-import type { Tracer } from '../tracing.js'
+import type { DecisionLog } from '../kit/decision-log.js'
+import type { LogLimit } from '../kit/log-limit.js'
+import type { Logger } from '../kit/logger.js'
+import type { ProbeSigns } from '../kit/probe-signs.js'
+import type { Tracer } from '../kit/tracing.js'
 import type { CompiledEntry } from './authz-table.js'
 import type { BodyLine } from './body-line.js'
-import type { FreshKeysOptions, KeyLookUps } from './fresh-keys.js'
+import type { BudgetLimits } from './cel/budget.js'
+import type { CostlyExpressions } from './cel/costly-expressions.js'
 import type { RecordStep } from './record-step.js'
-import type { RememberedToken } from './token-memory.js'
+import type { FreshKeysOptions, KeyLookUps } from './token/fresh-keys.js'
+import type { RememberedToken } from './token/token-memory.js'
 
 /** The metrics that checks update. */
 export interface CheckMetrics {

@@ -1,10 +1,10 @@
 // Reads what a check needs from the bytes of an envoy.service.auth.v3.CheckRequest, by hand: first the route key, whose
 // entry tells which headers to read. A test compares it with the generated decoder.
 
-import { TextMemo } from '../grpc/text-memo.js'
-import { type Range, WireReader } from '../grpc/wire-reader.js'
-import { HEAD_CONTEXT_KEY, ROUTE_CONTEXT_KEY } from '../ir/names.js'
-import { REQUEST_ID, returnedId } from '../request-id.js'
+import { REQUEST_ID, returnedId } from '../kit/request-id.js'
+import { HEAD_CONTEXT_KEY, ROUTE_CONTEXT_KEY } from '../model/names.js'
+import { TextMemo } from '../wire/grpc/text-memo.js'
+import { type Range, WireReader } from '../wire/grpc/wire-reader.js'
 import { HeaderNames } from './header-names.js'
 
 /** A message that is opened, but not read. */

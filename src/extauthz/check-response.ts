@@ -1,9 +1,8 @@
 // Encodes a Decision as an envoy.service.auth.v3.CheckResponse, by hand, so that the answer that allows a remembered
 // token is encoded only once. A test compares it with the generated encoder.
 
-import type { LazyValue } from '../cel/attributes.js'
-import { BackwardWriter } from '../grpc/backward-writer.js'
-import type { Json, JsonObject } from '../ir/json.js'
+import { REQUEST_ID } from '../kit/request-id.js'
+import type { Json, JsonObject } from '../model/json.js'
 import {
   AUDIT_REASON_KEY,
   CLAIMS_KEY,
@@ -14,11 +13,12 @@ import {
   REASON_KEY,
   SEAL_HEADERS,
   SESSION_KEY,
-} from '../ir/names.js'
-import { type OpenedSession, SESSION_HEADER } from '../oauth/session-seal.js'
-import { REQUEST_ID } from '../request-id.js'
+} from '../model/names.js'
+import { BackwardWriter } from '../wire/grpc/backward-writer.js'
+import type { LazyValue } from './cel/attributes.js'
 import type { CheckReply, Decision, Reason } from './decision.js'
-import type { RememberedToken } from './token-memory.js'
+import { type OpenedSession, SESSION_HEADER } from './oauth/session-seal.js'
+import type { RememberedToken } from './token/token-memory.js'
 import type { ValuesForEnvoy } from './values-for-envoy.js'
 
 /** google.rpc.Code by HTTP status; Envoy logs it. */

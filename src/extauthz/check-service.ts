@@ -2,12 +2,12 @@
 // their failures are answered too. An Envoy may let a request pass whose check ends with an error (failure_mode_allow), but
 // never one that is denied: what can be answered is.
 
-import { Authorization } from '../grpc/generated/envoy/service/auth/v3/external_auth_pb.js'
-import { TooManyUnfinished } from '../grpc/message-budget.js'
-import type { Peer } from '../grpc/peer.js'
-import type { GrpcService, UnaryMethod } from '../grpc/service.js'
-import { GrpcError, Status } from '../grpc/status.js'
-import { createLogLimit, type LogLimit } from '../log-limit.js'
+import { createLogLimit, type LogLimit } from '../kit/log-limit.js'
+import { Authorization } from '../wire/grpc/generated/envoy/service/auth/v3/external_auth_pb.js'
+import { TooManyUnfinished } from '../wire/grpc/message-budget.js'
+import type { Peer } from '../wire/grpc/peer.js'
+import type { GrpcService, UnaryMethod } from '../wire/grpc/service.js'
+import { GrpcError, Status } from '../wire/grpc/status.js'
 import { createCheck } from './check.js'
 import type { CheckOptions } from './check-context.js'
 import { encodeDecision } from './check-response.js'

@@ -1,23 +1,22 @@
 // Runs one check: open, find the entry, check the path, authenticate, authorize, encode. Never throws; failures deny.
 
-import { CostlyExpressions } from '../cel/costly-expressions.js'
-import { hider, type RequestFacts } from '../decision-log.js'
-import { errorKind } from '../errors.js'
-import type { AuthzEntry } from '../ir/authz-entry.js'
-import { PROBE_HEADER, PROBED_HEADER, RELAY_COOKIES_KEY } from '../ir/names.js'
-import { createLogLimit, type LogLimit } from '../log-limit.js'
-import { mcpSpanAttributes } from '../mcp/span-attributes.js'
-import { aboutRequest, NO_PROOF, probeAnswerText, type ProbeSigns } from '../probes/probe-signs.js'
+import { hider, type RequestFacts } from '../kit/decision-log.js'
+import { errorKind } from '../kit/errors.js'
+import { createLogLimit, type LogLimit } from '../kit/log-limit.js'
+import { aboutRequest, NO_PROOF, probeAnswerText, type ProbeSigns } from '../kit/probe-signs.js'
 import {
   sentContext,
   type SpanAttributes,
   TRACEPARENT,
   type Tracer,
   TRACESTATE,
-} from '../tracing.js'
+} from '../kit/tracing.js'
+import type { AuthzEntry } from '../model/authz-entry.js'
+import { PROBE_HEADER, PROBED_HEADER, RELAY_COOKIES_KEY } from '../model/names.js'
 import { audited } from './audit.js'
 import type { CompiledEntry } from './authz-table.js'
 import { createBodyLine } from './body-line.js'
+import { CostlyExpressions } from './cel/costly-expressions.js'
 import type { CheckCall, CheckContext, CheckOptions } from './check-context.js'
 import {
   type CheckEnvelope,
@@ -30,9 +29,10 @@ import { decide } from './decide.js'
 import { CALL_HEADERS, decidedCalls } from './decided-calls.js'
 import { type Decision, type Refusal, refuseProbe, refuseUnchecked } from './decision.js'
 import { decisionPlace, logDecision, logUnknown } from './decision-line.js'
-import { AUDITS, KeyLookUps } from './fresh-keys.js'
 import { HeaderNames } from './header-names.js'
+import { mcpSpanAttributes } from './mcp/span-attributes.js'
 import { removeOwnCookies } from './own-cookies.js'
+import { AUDITS, KeyLookUps } from './token/fresh-keys.js'
 
 /**
  * Checks one encoded CheckRequest and returns the encoded CheckResponse. gateway: the only Gateway that the caller serves,

@@ -1,19 +1,11 @@
 // Decides an opened check by its entry: checks the path, authenticates, authorizes.
 
-import type { Attributes } from '../cel/attributes.js'
-import type { AuthzEntry } from '../ir/authz-entry.js'
-import { PARTIAL_BODY_HEADER } from '../ir/names.js'
-import { errorBody, FORBIDDEN_CODE, NO_ID } from '../mcp/mcp-problem.js'
-import {
-  type OpenedSession,
-  SESSION_HEADER,
-  type SessionSeal,
-  sessionSubject,
-} from '../oauth/session-seal.js'
-import { andThen } from '../turns.js'
-import { authenticate, type Authentication } from './authenticate.js'
+import { andThen } from '../kit/turns.js'
+import type { AuthzEntry } from '../model/authz-entry.js'
+import { PARTIAL_BODY_HEADER } from '../model/names.js'
 import { authorizeRequest } from './authorize-request.js'
 import type { CompiledEntry, CompiledJwt } from './authz-table.js'
+import type { Attributes } from './cel/attributes.js'
 import { type CheckCall, type CheckContext, isOver } from './check-context.js'
 import {
   type CheckEnvelope,
@@ -35,10 +27,18 @@ import {
   refuseWithoutKeys,
   refuseWithoutPolicy,
 } from './decision.js'
+import { errorBody, FORBIDDEN_CODE, NO_ID } from './mcp/mcp-problem.js'
+import {
+  type OpenedSession,
+  SESSION_HEADER,
+  type SessionSeal,
+  sessionSubject,
+} from './oauth/session-seal.js'
 import { isForeignOrigin } from './origin-check.js'
 import { pathFault } from './path-check.js'
 import type { RecordStep } from './record-step.js'
-import type { RememberedToken } from './token-memory.js'
+import { authenticate, type Authentication } from './token/authenticate.js'
+import type { RememberedToken } from './token/token-memory.js'
 
 /** Whether MCP clients call the route. */
 const isForMcp = ({ readsMcp, entry }: CompiledEntry): boolean =>

@@ -1,8 +1,8 @@
 // Finds the calls of MCP that a decision is about, for its line in the decision log and its span.
 
-import { namedCall, type TracedCall } from '../mcp/span-attributes.js'
 import type { CheckRequest } from './check-request.js'
 import type { Decision } from './decision.js'
+import { namedCall, type TracedCall } from './mcp/span-attributes.js'
 
 /** Headers that decidedCalls() reads. */
 export const CALL_HEADERS: readonly string[] = ['mcp-method', 'mcp-name', 'mcp-protocol-version']

@@ -10,22 +10,22 @@ import {
   LOGGED_FROM,
   requestFields,
   traceFields,
-} from '../decision-log.js'
-import type { Authorization } from '../ir/authorization.js'
-import type { AuthzEntry } from '../ir/authz-entry.js'
-import type { JsonObject } from '../ir/json.js'
-import { type PolicySource, type RulePolicy, ruleSourceOf } from '../ir/policy-source.js'
-import { mcpSpanAttributes } from '../mcp/span-attributes.js'
-import type { RulePlace } from '../rules/judge.js'
-import { TRACEPARENT } from '../tracing.js'
-import { bearerToken } from './authorization-header.js'
+} from '../kit/decision-log.js'
+import { TRACEPARENT } from '../kit/tracing.js'
+import type { Authorization } from '../model/authorization.js'
+import type { AuthzEntry } from '../model/authz-entry.js'
+import type { JsonObject } from '../model/json.js'
+import { type PolicySource, type RulePolicy, ruleSourceOf } from '../model/policy-source.js'
 import type { CheckCall } from './check-context.js'
 import { type CheckRequest, openCheckRequest, readCheckRequest } from './check-request.js'
-import { claim, LEEWAY_SECONDS, readClaims } from './claims.js'
 import { CALL_HEADERS, decidedCalls } from './decided-calls.js'
 import type { Allowed, Decision, Reason, Refusal } from './decision.js'
 import { HeaderNames } from './header-names.js'
-import { parseJws } from './jws.js'
+import { mcpSpanAttributes } from './mcp/span-attributes.js'
+import type { RulePlace } from './rules/judge.js'
+import { bearerToken } from './token/authorization-header.js'
+import { claim, LEEWAY_SECONDS, readClaims } from './token/claims.js'
+import { parseJws } from './token/jws.js'
 
 const MESSAGE = 'decision'
 const HEADERS = new HeaderNames([...LOGGED_FROM, ...CALL_HEADERS])

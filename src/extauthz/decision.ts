@@ -1,25 +1,25 @@
 // What a check decides: to allow the request, or to answer it. Makes the answers of
 // ext_authz, except those about sessions (decide.ts).
 
-import type { McpAttributes } from '../cel/attributes.js'
-import type { Authorization } from '../ir/authorization.js'
-import type { AuthzEntry } from '../ir/authz-entry.js'
-import type { McpRequest } from '../mcp/http-message.js'
+import type { Authorization } from '../model/authorization.js'
+import type { AuthzEntry } from '../model/authz-entry.js'
+import type { McpAttributes } from './cel/attributes.js'
+import type { CheckRequest } from './check-request.js'
+import type { McpRequest } from './mcp/http-message.js'
 import {
   errorBody,
   FORBIDDEN_CODE,
   McpProblem,
   type MessageId,
   problemBody,
-} from '../mcp/mcp-problem.js'
-import type { RequestAddress } from '../oauth/base-url.js'
-import { challengeHeader, scopeChallenge } from '../oauth/challenge.js'
-import type { OpenedSession } from '../oauth/session-seal.js'
-import type { RuleFault, RulePlace } from '../rules/judge.js'
-import type { TokenFault } from './authenticate.js'
-import type { CheckRequest } from './check-request.js'
+} from './mcp/mcp-problem.js'
+import type { RequestAddress } from './oauth/base-url.js'
+import { challengeHeader, scopeChallenge } from './oauth/challenge.js'
+import type { OpenedSession } from './oauth/session-seal.js'
 import type { PathFault } from './path-check.js'
-import type { RememberedToken } from './token-memory.js'
+import type { RuleFault, RulePlace } from './rules/judge.js'
+import type { TokenFault } from './token/authenticate.js'
+import type { RememberedToken } from './token/token-memory.js'
 import type { ValuesForEnvoy } from './values-for-envoy.js'
 
 /** Label in metrics and logs; never sent to the client. */

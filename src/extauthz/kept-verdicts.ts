@@ -1,6 +1,6 @@
 // Verdicts of rules that read a token alone, kept with it for the few routes for which they were made last.
 
-import type { CompiledRules, RuleVerdict } from '../rules/judge.js'
+import type { CompiledRules, RuleVerdict } from './rules/judge.js'
 
 /** A verdict of the rules of one route. */
 export interface KeptVerdict {

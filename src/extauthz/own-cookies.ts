@@ -1,7 +1,7 @@
 // Removes the cookies of a relay, which are for the gateway alone, from the Cookie that the backend gets. A
 // browser sends them to every route of the relay's host.
 
-import { RELAY_COOKIE } from '../ir/names.js'
+import { RELAY_COOKIE } from '../model/names.js'
 import { type CheckEnvelope, readCheckRequest } from './check-request.js'
 import { encodeDecision } from './check-response.js'
 import { HeaderNames } from './header-names.js'

@@ -1,9 +1,9 @@
 // Checks that a path is one of the entry's (decision 8). Envoy normalises paths; this is a second check.
 
-import { Budget, spending } from '../cel/budget.js'
-import { holdPattern, matchesCompiled, wholePattern } from '../cel/patterns.js'
-import type { PathMatch } from '../ir/route.js'
-import type { Work } from '../turns.js'
+import type { Work } from '../kit/turns.js'
+import type { PathMatch } from '../model/route.js'
+import { Budget, spending } from './cel/budget.js'
+import { holdPattern, matchesCompiled, wholePattern } from './cel/patterns.js'
 
 /** Why a path does not belong to an entry. */
 export type PathFault = 'path-trick' | 'path-mismatch'

@@ -1,11 +1,11 @@
 // The steps of one decision, as `gatehouse explain` shows them. Servers pass no recorder, and then nothing is recorded.
 
-import type { JwtAuthentication } from '../ir/authz-entry.js'
-import type { JsonObject } from '../ir/json.js'
-import type { PathMatch } from '../ir/route.js'
-import type { BearerToken } from './authorization-header.js'
-import type { ClaimsFault, ClaimsRules } from './claims.js'
+import type { JwtAuthentication } from '../model/authz-entry.js'
+import type { JsonObject } from '../model/json.js'
+import type { PathMatch } from '../model/route.js'
 import type { PathFault } from './path-check.js'
+import type { BearerToken } from './token/authorization-header.js'
+import type { ClaimsFault, ClaimsRules } from './token/claims.js'
 
 /** Called at each step, in order, before the next one begins. */
 export type RecordStep = (step: CheckStep) => void

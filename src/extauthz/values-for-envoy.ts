@@ -2,13 +2,13 @@
 // leaves its limit to the bucket that all such requests share.
 
 import { hash } from 'node:crypto'
-import type { Attributes } from '../cel/attributes.js'
-import type { Budget } from '../cel/budget.js'
-import { compileValue, RULE_VARIABLES, type ValueExpression } from '../cel/value.js'
-import type { AuthzEntry } from '../ir/authz-entry.js'
-import { limitName } from '../ir/names.js'
-import type { HeaderExpression, LimitKey } from '../ir/transformation.js'
-import { atOnce, type Work } from '../turns.js'
+import { atOnce, type Work } from '../kit/turns.js'
+import type { AuthzEntry } from '../model/authz-entry.js'
+import { limitName } from '../model/names.js'
+import type { HeaderExpression, LimitKey } from '../model/transformation.js'
+import type { Attributes } from './cel/attributes.js'
+import type { Budget } from './cel/budget.js'
+import { compileValue, RULE_VARIABLES, type ValueExpression } from './cel/value.js'
 
 /** Compiled expressions for headers and limit keys. */
 export interface CompiledValues {

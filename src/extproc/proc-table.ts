@@ -1,11 +1,16 @@
 // Compiles the ext_proc part of the model into a table that streams look up by the key that Envoy sends.
 
-import { differences } from '../incremental/diff.js'
-import { memoWork } from '../incremental/memo.js'
-import { type PersistentMap, persistentMap } from '../incremental/persistent-map.js'
-import type { Authorization } from '../ir/authorization.js'
-import type { ForGateways } from '../ir/for-gateways.js'
-import { namespaceIn } from '../ir/names.js'
+import { createSessionSeal, type SessionSeal } from '../extauthz/oauth/session-seal.js'
+import { compileRules } from '../extauthz/rules/compile-rules.js'
+import type { CompiledRules } from '../extauthz/rules/judge.js'
+import { rulesOfLists } from '../extauthz/rules/listed.js'
+import { differences } from '../kit/incremental/diff.js'
+import { memoWork } from '../kit/incremental/memo.js'
+import { type PersistentMap, persistentMap } from '../kit/incremental/persistent-map.js'
+import { mapWork, type Work } from '../kit/turns.js'
+import type { Authorization } from '../model/authorization.js'
+import type { ForGateways } from '../model/for-gateways.js'
+import { namespaceIn } from '../model/names.js'
 import type {
   ListsEntry,
   McpGuardAuditEntry,
@@ -14,13 +19,8 @@ import type {
   SessionsEntry,
   UncheckedBodyEntry,
   WellKnownEntry,
-} from '../ir/proc-entry.js'
-import type { SessionBinding } from '../ir/session-binding.js'
-import { createSessionSeal, type SessionSeal } from '../oauth/session-seal.js'
-import { compileRules } from '../rules/compile-rules.js'
-import type { CompiledRules } from '../rules/judge.js'
-import { rulesOfLists } from '../rules/listed.js'
-import { mapWork, type Work } from '../turns.js'
+} from '../model/proc-entry.js'
+import type { SessionBinding } from '../model/session-binding.js'
 import type { CompiledLists } from './lists/lists-processor.js'
 import type { McpGuard, McpGuardAudit } from './mcp/mcp-guard.js'
 import {

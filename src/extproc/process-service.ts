@@ -1,6 +1,8 @@
 // The ExternalProcessor service: each stream gets the processor for its route's table entry, looked up once, at its
 // start.
 
+import { createRelayDeps } from '../addons/relay/extproc/relay-deps.js'
+import type { SessionSeal } from '../extauthz/oauth/session-seal.js'
 import {
   type CallerFields,
   callerFields,
@@ -8,33 +10,32 @@ import {
   hider,
   requestFields,
   traceFields,
-} from '../decision-log.js'
-import { errorKind } from '../errors.js'
-import { ExternalProcessor } from '../grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
-import type { Peer } from '../grpc/peer.js'
-import type { GrpcService, StreamCall, StreamListener } from '../grpc/service.js'
-import { Status } from '../grpc/status.js'
-import {
-  CLIENT_METADATA_KEY,
-  namespaceIn,
-  PROBE_HEADER,
-  PROBED_HEADER,
-  ROUTE_METADATA_KEY,
-} from '../ir/names.js'
-import type { UncheckedBodyEntry } from '../ir/proc-entry.js'
-import { createLogLimit, type LogLimit } from '../log-limit.js'
-import type { Logger } from '../logger.js'
-import type { SessionSeal } from '../oauth/session-seal.js'
+} from '../kit/decision-log.js'
+import { errorKind } from '../kit/errors.js'
+import type { CallRemote } from '../kit/http/http-call.js'
+import { tracedCall } from '../kit/http/traced-call.js'
+import { createLogLimit, type LogLimit } from '../kit/log-limit.js'
+import type { Logger } from '../kit/logger.js'
 import {
   NO_PROOF,
   type ProbeAnswer,
   probeAnswerText,
   type ProbeSigns,
   readProbeAnswer,
-} from '../probes/probe-signs.js'
-import type { CallRemote } from '../remote/http-call.js'
-import { tracedCall } from '../remote/traced-call.js'
-import { sentContext, type Trace, type Tracer } from '../tracing.js'
+} from '../kit/probe-signs.js'
+import { sentContext, type Trace, type Tracer } from '../kit/tracing.js'
+import {
+  CLIENT_METADATA_KEY,
+  namespaceIn,
+  PROBE_HEADER,
+  PROBED_HEADER,
+  ROUTE_METADATA_KEY,
+} from '../model/names.js'
+import type { UncheckedBodyEntry } from '../model/proc-entry.js'
+import { ExternalProcessor } from '../wire/grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
+import type { Peer } from '../wire/grpc/peer.js'
+import type { GrpcService, StreamCall, StreamListener } from '../wire/grpc/service.js'
+import { Status } from '../wire/grpc/status.js'
 import { createGuardAudit } from './guard/guard-audit.js'
 import { createGuardProcessor } from './guard/guard-processor.js'
 import { createListsProcessor } from './lists/lists-processor.js'
@@ -44,19 +45,18 @@ import { type WithheldSession, withSealedSessions } from './mcp/sealed-sessions.
 import { createSessionsProcessor } from './mcp/sessions-processor.js'
 import { createUncheckedBody, type RefusedBody } from './mcp/unchecked-body.js'
 import type { CompiledProcEntry, ProcTable } from './proc-table.js'
-import { createRelayDeps } from './relay/relay-deps.js'
 import type { NamedStream, ReadFirstMessage } from './route-key.js'
-import { withFirstMessage } from './stream/first-message.js'
-import { HELD_FOR_EACH } from './stream/held-bytes.js'
-import { errorReply, immediateResponse } from './stream/immediate-response.js'
-import { loggedRequest } from './stream/logged-request.js'
-import { createOpenStreams } from './stream/open-streams.js'
-import type { HeadersPart } from './stream/process-message.js'
-import { type FailedStream, runProcessStream } from './stream/process-stream.js'
-import { type Processor, type ProcessorStream, UnexpectedMessage } from './stream/processor.js'
-import { createSlots } from './stream/slots.js'
-import { failureOf, refusedStream } from './stream/stream-refusal.js'
-import type { SharedLimits } from './stream/tally.js'
+import { withFirstMessage } from './session/first-message.js'
+import { HELD_FOR_EACH } from './session/held-bytes.js'
+import { errorReply, immediateResponse } from './session/immediate-response.js'
+import { loggedRequest } from './session/logged-request.js'
+import { createOpenStreams } from './session/open-streams.js'
+import type { HeadersPart } from './session/process-message.js'
+import { type FailedStream, runProcessStream } from './session/process-stream.js'
+import { type Processor, type ProcessorStream, UnexpectedMessage } from './session/processor.js'
+import { createSlots } from './session/slots.js'
+import { failureOf, refusedStream } from './session/stream-refusal.js'
+import type { SharedLimits } from './session/tally.js'
 import type { GuardDeps } from './webhook/guard-deps.js'
 import { createBudgetLog, placeOfWebhooks } from './webhook/refusal-log.js'
 import {

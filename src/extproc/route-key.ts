@@ -1,8 +1,8 @@
 // Reads the table key of an ext_proc stream from Envoy's route name, for meshes that cannot send it as call metadata.
 
-import { WireReader } from '../grpc/wire-reader.js'
-import type { Mesh } from '../ir/mesh-route.js'
-import { routeKey } from '../ir/names.js'
+import type { Mesh } from '../model/mesh-route.js'
+import { routeKey } from '../model/names.js'
+import { WireReader } from '../wire/grpc/wire-reader.js'
 
 /** Name of the filter, under which Envoy sends the attributes of a request. */
 const FILTER = 'envoy.filters.http.ext_proc'

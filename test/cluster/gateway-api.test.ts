@@ -7,7 +7,7 @@ import { afterEach, beforeAll, expect, test } from 'vitest'
 import {
   PROVISION_FEATURES,
   PROVISION_TLS_FEATURES,
-} from '../../src/gatewayapi/status/supported-features.js'
+} from '../../src/control/translate/status/supported-features.js'
 import { eventually } from '../../testing/eventually.js'
 import { gatewayApiDefinitions } from '../gateway-api/support/definitions.js'
 import {

@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import type { JsonObject } from '../../src/ir/json.js'
+import type { JsonObject } from '../../src/model/json.js'
 import { verifyWithKeySet } from '../extauthz/jws-level.js'
 
 interface Vector {

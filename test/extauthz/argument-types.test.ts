@@ -2,7 +2,7 @@
 // Deny may be passed by "true", 1 or "yes" in place of true.
 
 import { describe, expect, test } from 'vitest'
-import type { Authorization } from '../../src/ir/authorization.js'
+import type { Authorization } from '../../src/model/authorization.js'
 import { available, bearer, checker, entry, jwt, sign, signingKey } from './helpers.js'
 
 type Result = 'true' | 'false' | 'fails'

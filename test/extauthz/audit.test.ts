@@ -2,12 +2,12 @@
 // they did not exist.
 
 import { expect, test } from 'vitest'
-import { createDecisionLog } from '../../src/decision-log.js'
 import { buildAuthzTable } from '../../src/extauthz/authz-table.js'
 import type { CheckOptions } from '../../src/extauthz/check-context.js'
-import type { KeySetFetch } from '../../src/extauthz/fresh-keys.js'
-import type { Authorization } from '../../src/ir/authorization.js'
-import type { AuthzEntry } from '../../src/ir/authz-entry.js'
+import type { KeySetFetch } from '../../src/extauthz/token/fresh-keys.js'
+import { createDecisionLog } from '../../src/kit/decision-log.js'
+import type { Authorization } from '../../src/model/authorization.js'
+import type { AuthzEntry } from '../../src/model/authz-entry.js'
 import { eventually } from '../../testing/eventually.js'
 import {
   available,

@@ -3,8 +3,8 @@
 
 import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { type AuthzTable, buildAuthzTable } from '../../src/extauthz/authz-table.js'
-import { TokenMemory } from '../../src/extauthz/token-memory.js'
-import type { AuthzEntry } from '../../src/ir/authz-entry.js'
+import { TokenMemory } from '../../src/extauthz/token/token-memory.js'
+import type { AuthzEntry } from '../../src/model/authz-entry.js'
 import {
   available,
   bearer,

@@ -1,7 +1,7 @@
 // Sessions that are bound to their callers: whose request passes, what the server gets, and what all others are answered.
 
 import { beforeAll, describe, expect, test } from 'vitest'
-import { createSessionSeal } from '../../src/oauth/session-seal.js'
+import { createSessionSeal } from '../../src/extauthz/oauth/session-seal.js'
 import {
   available,
   bearer,

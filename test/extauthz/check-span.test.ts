@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import type { CheckCall } from '../../src/extauthz/check-context.js'
-import type { AuthzEntry } from '../../src/ir/authz-entry.js'
+import type { AuthzEntry } from '../../src/model/authz-entry.js'
 import { type RecordedSpan, recordingTracer } from '../support/recorded-spans.js'
 import {
   available,

@@ -3,7 +3,7 @@
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { compactParts, JoseHeaders } from '../../src/extauthz/jws.js'
+import { compactParts, JoseHeaders } from '../../src/extauthz/token/jws.js'
 import { runs } from '../support/runs.js'
 import { someRows } from '../support/some-rows.js'
 

@@ -2,8 +2,8 @@
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createDecisionLog } from '../../src/decision-log.js'
-import type { AuthzEntry } from '../../src/ir/authz-entry.js'
+import { createDecisionLog } from '../../src/kit/decision-log.js'
+import type { AuthzEntry } from '../../src/model/authz-entry.js'
 import { runs } from '../support/runs.js'
 import {
   available,

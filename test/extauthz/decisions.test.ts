@@ -2,7 +2,7 @@
 // tokens.
 
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { AuthzEntry, JwtAuthentication } from '../../src/ir/authz-entry.js'
+import type { AuthzEntry, JwtAuthentication } from '../../src/model/authz-entry.js'
 import {
   available,
   bearer,

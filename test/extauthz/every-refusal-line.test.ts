@@ -1,13 +1,13 @@
 // Every reason for which ext_authz denies a request leaves exactly one line, which names the request.
 
 import { expect, test } from 'vitest'
-import { createDecisionLog } from '../../src/decision-log.js'
 import { type AuthzTable, buildAuthzTable } from '../../src/extauthz/authz-table.js'
 import type { CheckCall, CheckOptions } from '../../src/extauthz/check-context.js'
 import type { Reason } from '../../src/extauthz/decision.js'
-import type { AuthzEntry } from '../../src/ir/authz-entry.js'
-import { PARTIAL_BODY_HEADER, PROBE_HEADER } from '../../src/ir/names.js'
-import { createProbeSigns } from '../../src/probes/probe-signs.js'
+import { createDecisionLog } from '../../src/kit/decision-log.js'
+import { createProbeSigns } from '../../src/kit/probe-signs.js'
+import type { AuthzEntry } from '../../src/model/authz-entry.js'
+import { PARTIAL_BODY_HEADER, PROBE_HEADER } from '../../src/model/names.js'
 import {
   available,
   bearer,

@@ -3,22 +3,22 @@
 
 import { create, fromBinary, type JsonObject as ProtoJson, toBinary } from '@bufbuild/protobuf'
 import { CompactSign, type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
-import { lazyValue } from '../../src/cel/attributes.js'
 import type { AuthzTable } from '../../src/extauthz/authz-table.js'
 import { buildAuthzTable } from '../../src/extauthz/authz-table.js'
+import { lazyValue } from '../../src/extauthz/cel/attributes.js'
 import { createCheck } from '../../src/extauthz/check.js'
 import type { CheckCall, CheckOptions } from '../../src/extauthz/check-context.js'
-import type { Claims } from '../../src/extauthz/claims.js'
+import type { Claims } from '../../src/extauthz/token/claims.js'
+import type { AuthzEntry, JwtAuthentication, JwtProvider } from '../../src/model/authz-entry.js'
+import type { JsonObject } from '../../src/model/json.js'
 import {
   type HeaderValueOption,
   HeaderValueOption_HeaderAppendAction as AppendAction,
-} from '../../src/grpc/generated/envoy/config/core/v3/base_pb.js'
+} from '../../src/wire/grpc/generated/envoy/config/core/v3/base_pb.js'
 import {
   CheckRequestSchema,
   CheckResponseSchema,
-} from '../../src/grpc/generated/envoy/service/auth/v3/external_auth_pb.js'
-import type { AuthzEntry, JwtAuthentication, JwtProvider } from '../../src/ir/authz-entry.js'
-import type { JsonObject } from '../../src/ir/json.js'
+} from '../../src/wire/grpc/generated/envoy/service/auth/v3/external_auth_pb.js'
 
 export const ISSUER = 'https://idp.example/application/o/mcp/'
 export const AUDIENCE = 'mcp-client'

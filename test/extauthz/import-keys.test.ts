@@ -3,10 +3,10 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { authzTableWork, buildAuthzTable } from '../../src/extauthz/authz-table.js'
-import { importKeys } from '../../src/extauthz/provider.js'
-import type { AuthzEntry } from '../../src/ir/authz-entry.js'
-import type { JsonObject } from '../../src/ir/json.js'
-import type { Work } from '../../src/turns.js'
+import { importKeys } from '../../src/extauthz/token/provider.js'
+import type { Work } from '../../src/kit/turns.js'
+import type { AuthzEntry } from '../../src/model/authz-entry.js'
+import type { JsonObject } from '../../src/model/json.js'
 
 const KEYS = 256
 const p521 = generateKeyPairSync('ec', { namedCurve: 'P-521' }).publicKey.export({ format: 'jwk' })

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest'
 import { withoutOwnCookies } from '../../src/extauthz/own-cookies.js'
-import { RELAY_COOKIES_KEY } from '../../src/ir/names.js'
+import { RELAY_COOKIES_KEY } from '../../src/model/names.js'
 import { checker, checkRequest, entry } from './helpers.js'
 
 test.each<[string | readonly string[] | undefined, string | undefined]>([

@@ -3,8 +3,8 @@
 import { RE2JS } from '@bufbuild/re2'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { type CompiledPaths, compilePaths, pathFault } from '../../src/extauthz/path-check.js'
-import type { PathMatch } from '../../src/ir/route.js'
-import { atOnce } from '../../src/turns.js'
+import { atOnce } from '../../src/kit/turns.js'
+import type { PathMatch } from '../../src/model/route.js'
 
 const patterns = (count: number, pattern: (index: number) => string): readonly PathMatch[] =>
   Array.from({ length: count }, (_, index) => ({

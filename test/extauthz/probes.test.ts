@@ -1,8 +1,8 @@
 // Probes of a mesh's controller: a request with their header is never allowed, and only a true one gets a proof.
 
 import { describe, expect, test } from 'vitest'
-import { PROBE_HEADER, PROBED_HEADER } from '../../src/ir/names.js'
-import { aboutRequest, createProbeSigns, type ProbeSigns } from '../../src/probes/probe-signs.js'
+import { aboutRequest, createProbeSigns, type ProbeSigns } from '../../src/kit/probe-signs.js'
+import { PROBE_HEADER, PROBED_HEADER } from '../../src/model/names.js'
 import { checker, entry, KEY, NOW } from './helpers.js'
 
 const probes = createProbeSigns(

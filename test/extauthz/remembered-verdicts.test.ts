@@ -3,7 +3,7 @@
 import { beforeAll, expect, test } from 'vitest'
 import { buildAuthzTable, type CompiledEntry } from '../../src/extauthz/authz-table.js'
 import { ROUTES_PER_TOKEN } from '../../src/extauthz/kept-verdicts.js'
-import type { Authorization } from '../../src/ir/authorization.js'
+import type { Authorization } from '../../src/model/authorization.js'
 import {
   available,
   bearer,

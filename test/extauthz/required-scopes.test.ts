@@ -2,7 +2,7 @@
 // 7).
 
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { Authorization, RequiredScopes } from '../../src/ir/authorization.js'
+import type { Authorization, RequiredScopes } from '../../src/model/authorization.js'
 import {
   available,
   bearer,

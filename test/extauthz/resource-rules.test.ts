@@ -2,13 +2,13 @@
 // mcp.resource.uri, and nowhere else.
 
 import { describe, expect, test } from 'vitest'
-import { Budget } from '../../src/cel/budget.js'
-import type { Authorization } from '../../src/ir/authorization.js'
-import { readJsonText } from '../../src/json/json-text.js'
-import { listsIn } from '../../src/mcp/lists.js'
-import { compileRules } from '../../src/rules/compile-rules.js'
-import { isListed, rulesOfLists } from '../../src/rules/listed.js'
-import { atOnce } from '../../src/turns.js'
+import { Budget } from '../../src/extauthz/cel/budget.js'
+import { listsIn } from '../../src/extauthz/mcp/lists.js'
+import { compileRules } from '../../src/extauthz/rules/compile-rules.js'
+import { isListed, rulesOfLists } from '../../src/extauthz/rules/listed.js'
+import { readJsonText } from '../../src/kit/json/json-text.js'
+import { atOnce } from '../../src/kit/turns.js'
+import type { Authorization } from '../../src/model/authorization.js'
 import { checker, entry } from './helpers.js'
 
 const rules = (parts: Partial<Authorization>): Authorization => ({

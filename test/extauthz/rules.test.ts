@@ -2,7 +2,7 @@
 
 import { CompactSign } from 'jose'
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { Authorization } from '../../src/ir/authorization.js'
+import type { Authorization } from '../../src/model/authorization.js'
 import {
   available,
   bearer,

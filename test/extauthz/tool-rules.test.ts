@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest'
 import { createBodyLine } from '../../src/extauthz/body-line.js'
-import type { Authorization } from '../../src/ir/authorization.js'
+import type { Authorization } from '../../src/model/authorization.js'
 import { countTurns } from '../support/count-turns.js'
 import { checker, entry, FREE_CALL, NOW, type TestAnswer, type TestRequest } from './helpers.js'
 

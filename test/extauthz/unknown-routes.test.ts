@@ -2,14 +2,14 @@
 // unknown to an Envoy that serves one.
 
 import { describe, expect, test } from 'vitest'
-import { createDecisionLog } from '../../src/decision-log.js'
+import { RetainedTable } from '../../src/control/publish/retained-table.js'
 import { buildAuthzTable, type CompiledEntry } from '../../src/extauthz/authz-table.js'
 import { createCheck } from '../../src/extauthz/check.js'
 import { createCheckService } from '../../src/extauthz/check-service.js'
-import type { Peer } from '../../src/grpc/peer.js'
-import type { AuthzEntry } from '../../src/ir/authz-entry.js'
-import { RetainedTable } from '../../src/snapshot/retained-table.js'
-import { recordingLogger } from '../grpc/recording-logger.js'
+import { createDecisionLog } from '../../src/kit/decision-log.js'
+import type { AuthzEntry } from '../../src/model/authz-entry.js'
+import type { Peer } from '../../src/wire/grpc/peer.js'
+import { recordingLogger } from '../wire/grpc/recording-logger.js'
 import { available, checkRequest, jwt, NOW, sign, signingKey } from './helpers.js'
 
 const CALL = { isCancelled: () => false, deadline: Infinity }

@@ -3,12 +3,12 @@
 import { hash } from 'node:crypto'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { lazyValue } from '../../src/cel/attributes.js'
-import { Budget } from '../../src/cel/budget.js'
+import { lazyValue } from '../../src/extauthz/cel/attributes.js'
+import { Budget } from '../../src/extauthz/cel/budget.js'
 import { compileValues, computeValues } from '../../src/extauthz/values-for-envoy.js'
-import type { AuthzEntry } from '../../src/ir/authz-entry.js'
-import type { Json } from '../../src/ir/json.js'
-import type { Transformation } from '../../src/ir/transformation.js'
+import type { AuthzEntry } from '../../src/model/authz-entry.js'
+import type { Json } from '../../src/model/json.js'
+import type { Transformation } from '../../src/model/transformation.js'
 import { runs } from '../support/runs.js'
 import {
   available,

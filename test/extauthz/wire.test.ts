@@ -9,12 +9,12 @@ import { openCheckRequest, readCheckRequest, readSource } from '../../src/extaut
 import { encodeDecision } from '../../src/extauthz/check-response.js'
 import { refuseOrigin } from '../../src/extauthz/decision.js'
 import { HeaderNames } from '../../src/extauthz/header-names.js'
-import type { HeaderValueOption } from '../../src/grpc/generated/envoy/config/core/v3/base_pb.js'
+import type { JsonObject } from '../../src/model/json.js'
+import type { HeaderValueOption } from '../../src/wire/grpc/generated/envoy/config/core/v3/base_pb.js'
 import {
   CheckRequestSchema,
   CheckResponseSchema,
-} from '../../src/grpc/generated/envoy/service/auth/v3/external_auth_pb.js'
-import type { JsonObject } from '../../src/ir/json.js'
+} from '../../src/wire/grpc/generated/envoy/service/auth/v3/external_auth_pb.js'
 import { runs } from '../support/runs.js'
 import {
   available,

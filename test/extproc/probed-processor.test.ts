@@ -1,12 +1,12 @@
 // Probes of a mesh's controller at a guarded route: they never reach the guard, and only a true one gets a proof.
 
 import { describe, expect, test } from 'vitest'
-import { OwnEnding } from '../../src/ending.js'
 import { withProbes } from '../../src/extproc/process-service.js'
-import type { HeadersPart } from '../../src/extproc/stream/process-message.js'
-import type { Processor } from '../../src/extproc/stream/processor.js'
-import { PROBE_HEADER, PROBED_HEADER } from '../../src/ir/names.js'
-import { createProbeSigns } from '../../src/probes/probe-signs.js'
+import type { HeadersPart } from '../../src/extproc/session/process-message.js'
+import type { Processor } from '../../src/extproc/session/processor.js'
+import { OwnEnding } from '../../src/kit/ending.js'
+import { createProbeSigns } from '../../src/kit/probe-signs.js'
+import { PROBE_HEADER, PROBED_HEADER } from '../../src/model/names.js'
 
 const signs = createProbeSigns(
   () => new Uint8Array(32).fill(3),

@@ -1,10 +1,10 @@
 // Streams that Envoy traces: calls and lines of the decision log belong to the trace.
 
 import { expect, test } from 'vitest'
-import { createDecisionLog } from '../../src/decision-log.js'
 import { createProcessService } from '../../src/extproc/process-service.js'
-import type { RemoteRequest } from '../../src/remote/http-call.js'
-import { ok } from '../../src/result.js'
+import { createDecisionLog } from '../../src/kit/decision-log.js'
+import type { RemoteRequest } from '../../src/kit/http/http-call.js'
+import { ok } from '../../src/kit/result.js'
 import { recordingTracer } from '../support/recorded-spans.js'
 import { KEY, proxied, REGISTRATION } from './support/entries.js'
 import { guardrails } from './support/guards.js'

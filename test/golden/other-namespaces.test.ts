@@ -3,8 +3,8 @@
 
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { Json } from '../../src/ir/json.js'
-import type { ResourceStatus } from '../../src/ir/status.js'
+import type { Json } from '../../src/model/json.js'
+import type { ResourceStatus } from '../../src/model/status.js'
 import { goldenCases } from '../support/golden.js'
 import { caseDocuments, translateCase } from '../support/translate-case.js'
 

@@ -3,9 +3,9 @@
 
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { findEnvoy } from '../../src/envoy/find-envoy.js'
-import { validateConfig } from '../../src/envoy/validate.js'
-import type { Ir } from '../../src/ir/ir.js'
+import { findEnvoy } from '../../src/cli/run-envoy/find-envoy.js'
+import { validateConfig } from '../../src/cli/run-envoy/validate.js'
+import type { Ir } from '../../src/model/ir.js'
 import { bootstrapJson } from '../../src/xds/bootstrap/bootstrap.js'
 import { buildStaticConfig } from '../../src/xds/bootstrap/static-config.js'
 import { expectGolden, goldenCases } from '../support/golden.js'

@@ -2,7 +2,7 @@
 // and go.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { JsonObject } from '../../src/ir/json.js'
+import type { JsonObject } from '../../src/model/json.js'
 import { ROUTE_TYPE } from '../../src/xds/encode/type-urls.js'
 import { eventually } from '../../testing/eventually.js'
 import { freePort } from '../../testing/ports.js'

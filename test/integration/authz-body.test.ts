@@ -10,15 +10,15 @@ import {
   type CheckRequest,
   CheckRequestSchema,
   CheckResponseSchema,
-} from '../../src/grpc/generated/envoy/service/auth/v3/external_auth_pb.js'
-import { type GrpcServer, startGrpcServer } from '../../src/grpc/server.js'
+} from '../../src/wire/grpc/generated/envoy/service/auth/v3/external_auth_pb.js'
+import { type GrpcServer, startGrpcServer } from '../../src/wire/grpc/server.js'
 import { freePort } from '../../testing/ports.js'
-import { recordingLogger } from '../grpc/recording-logger.js'
 import { type Backend, startBackend } from '../support/backend.js'
 import { type Answer, send } from '../support/http.js'
 import { chain, destination, forward, ir, route } from '../support/ir.js'
 import { rawBytes } from '../support/raw-request.js'
 import { startTranslated, type TranslatedEnvoy } from '../support/translated-envoy.js'
+import { recordingLogger } from '../wire/grpc/recording-logger.js'
 
 const SMALL = 4096
 const LARGE = 3 * 1024 * 1024

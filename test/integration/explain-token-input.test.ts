@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import type { Explanation } from '../../src/explain/explanation.js'
+import type { Explanation } from '../../src/ops/explain/explanation.js'
 import { temporaryFolder } from '../support/program.js'
 import {
   gateway,

@@ -7,7 +7,7 @@ import {
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type McpServer, startMcpServer } from '../../src/demo/mcp-server.js'
+import { type McpServer, startMcpServer } from '../../src/cli/demo/mcp-server.js'
 import { eventually } from '../../testing/eventually.js'
 import { type Backend, startBackend } from '../support/backend.js'
 import { pythonCall } from '../support/clients/python-call.js'

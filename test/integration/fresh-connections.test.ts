@@ -2,7 +2,7 @@
 // new connection.
 
 import { expect, onTestFinished, test } from 'vitest'
-import type { JsonObject } from '../../src/ir/json.js'
+import type { JsonObject } from '../../src/model/json.js'
 import { eventually } from '../../testing/eventually.js'
 import { type GrpcRelay, startGrpcRelay } from '../support/grpc-relay.js'
 import { chat } from '../support/guardrails.js'

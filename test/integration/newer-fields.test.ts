@@ -1,9 +1,9 @@
-// Fields of proto/ that no packaged descriptors contain yet (test/grpc/proto-subset.test.ts): a real Envoy knows them.
+// Fields of proto/ that no packaged descriptors contain yet (test/wire/grpc/proto-subset.test.ts): a real Envoy knows them.
 
 import { describe, expect, test } from 'vitest'
-import { validateConfig } from '../../src/envoy/validate.js'
-import { BootstrapSchema } from '../../src/grpc/generated/envoy/config/bootstrap/v3/bootstrap_pb.js'
-import type { JsonObject } from '../../src/ir/json.js'
+import { validateConfig } from '../../src/cli/run-envoy/validate.js'
+import type { JsonObject } from '../../src/model/json.js'
+import { BootstrapSchema } from '../../src/wire/grpc/generated/envoy/config/bootstrap/v3/bootstrap_pb.js'
 import { envoyPath } from '../support/envoy.js'
 import { messageOf } from '../support/json-resources.js'
 

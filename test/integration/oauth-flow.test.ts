@@ -2,7 +2,7 @@
 // when access is denied.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type McpServer, startMcpServer } from '../../src/demo/mcp-server.js'
+import { type McpServer, startMcpServer } from '../../src/cli/demo/mcp-server.js'
 import { ClientFailure, type McpClient } from '../support/clients/client-run.js'
 import { expectInMatrix } from '../support/clients/matrix.js'
 import { python } from '../support/clients/python.js'

@@ -1,7 +1,7 @@
 // An Envoy with one cluster for ADS, ext_authz and ext_proc: each of its threads uses one connection for all of them.
 
 import { expect, onTestFinished, test } from 'vitest'
-import type { JsonObject } from '../../src/ir/json.js'
+import type { JsonObject } from '../../src/model/json.js'
 import { eventually } from '../../testing/eventually.js'
 import { chat, sample } from '../support/guardrails.js'
 import { type Answer, bearer, send } from '../support/http.js'

@@ -2,8 +2,8 @@
 // clients log in and call a tool, and users outside the group or role are denied.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Shape } from '../../src/demo/idp/shape.js'
-import { type McpServer, startMcpServer } from '../../src/demo/mcp-server.js'
+import type { Shape } from '../../src/cli/demo/idp/shape.js'
+import { type McpServer, startMcpServer } from '../../src/cli/demo/mcp-server.js'
 import { ClientFailure, type McpClient } from '../support/clients/client-run.js'
 import { python } from '../support/clients/python.js'
 import { ts1 } from '../support/clients/ts1.js'

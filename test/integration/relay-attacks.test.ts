@@ -2,7 +2,7 @@
 // requests made to lead a browser, a header or the provider's client secret astray.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type McpServer, startMcpServer } from '../../src/demo/mcp-server.js'
+import { type McpServer, startMcpServer } from '../../src/cli/demo/mcp-server.js'
 import { REDIRECT_URI } from '../support/clients/client-run.js'
 import { ask, type CookieJar, walk } from '../support/clients/consenting-agent.js'
 import { send } from '../support/http.js'

@@ -2,7 +2,7 @@
 // roots, and an official client logs in there.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type McpServer, startMcpServer } from '../../src/demo/mcp-server.js'
+import { type McpServer, startMcpServer } from '../../src/cli/demo/mcp-server.js'
 import { ts2 } from '../support/clients/ts2.js'
 import { idpOne, startTestIdp, type TestIdp } from '../support/identity-provider.js'
 import { consenting, providerFetched, relayPolicy } from '../support/relay-stack.js'

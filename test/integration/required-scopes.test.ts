@@ -14,7 +14,7 @@ import type {
   OAuthTokens,
 } from '@modelcontextprotocol/sdk/shared/auth.js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type McpServer, startMcpServer } from '../../src/demo/mcp-server.js'
+import { type McpServer, startMcpServer } from '../../src/cli/demo/mcp-server.js'
 import { eventually } from '../../testing/eventually.js'
 import { MemoryProvider } from '../support/clients/memory-provider.js'
 import { pythonCall } from '../support/clients/python-call.js'

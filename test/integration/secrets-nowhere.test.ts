@@ -2,7 +2,7 @@
 // the logs, the spans and logs of a collector, the metrics, the status, and explanations.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { descriptionText } from '../../src/explain/read-description.js'
+import { descriptionText } from '../../src/ops/explain/read-description.js'
 import { eventually } from '../../testing/eventually.js'
 import { type Backend, startBackend } from '../support/backend.js'
 import {

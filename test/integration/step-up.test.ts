@@ -2,7 +2,7 @@
 // tool that needs more, log in for that, and the call succeeds.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type McpServer, startMcpServer } from '../../src/demo/mcp-server.js'
+import { type McpServer, startMcpServer } from '../../src/cli/demo/mcp-server.js'
 import { eventually } from '../../testing/eventually.js'
 import { CLIENT_METADATA, type UserAgent } from '../support/clients/client-run.js'
 import { visitConsenting } from '../support/clients/consenting-agent.js'

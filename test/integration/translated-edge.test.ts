@@ -2,7 +2,7 @@
 // nothing behind ext_authz.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Route } from '../../src/ir/route.js'
+import type { Route } from '../../src/model/route.js'
 import { freePort } from '../../testing/ports.js'
 import { type Backend, startBackend } from '../support/backend.js'
 import { send } from '../support/http.js'

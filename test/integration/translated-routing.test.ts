@@ -3,7 +3,7 @@
 
 import type { ServerResponse } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Route } from '../../src/ir/route.js'
+import type { Route } from '../../src/model/route.js'
 import { eventually } from '../../testing/eventually.js'
 import { freePort } from '../../testing/ports.js'
 import { type Backend, startBackend } from '../support/backend.js'

@@ -3,7 +3,7 @@
 import { once } from 'node:events'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { UpstreamTls } from '../../src/ir/destination.js'
+import type { UpstreamTls } from '../../src/model/destination.js'
 import { freePort } from '../../testing/ports.js'
 import { type Backend, startBackend } from '../support/backend.js'
 import { selfSigned } from '../support/certificates.js'

@@ -47,14 +47,14 @@ function rowsOfPage(): readonly string[] {
 
 /** Rows that no request through the Envoys of this test can cause, and the test that has each. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
-  '401 wrong-issuer': 'test/extauthz/claims.test.ts',
+  '401 wrong-issuer': 'test/extauthz/token/claims.test.ts',
   '400 path-trick': 'test/extauthz/every-refusal-line.test.ts',
   '403 probe': 'test/mesh/controller.test.ts',
   '403 path-mismatch': 'test/extauthz/path-check.test.ts',
   '403 rule-budget': 'test/extauthz/rules.test.ts',
   '408 body-timeout': 'test/integration/unfinished-bodies.test.ts',
   '503 no-policy': 'test/integration/require-policy.test.ts',
-  '503 key-not-looked-up': 'test/extauthz/fresh-keys.test.ts',
+  '503 key-not-looked-up': 'test/extauthz/token/fresh-keys.test.ts',
   '503 unknown-route': 'test/extauthz/unknown-routes.test.ts',
   '503 malformed-check': 'test/extauthz/unknown-routes.test.ts',
   '503 too-many-unfinished-messages': 'test/extauthz/check-service.test.ts',

@@ -2,7 +2,7 @@
 
 import { type ClientHttp2Session, connect } from 'node:http2'
 import { expect, test } from 'vitest'
-import { Status } from '../../src/grpc/status.js'
+import { Status } from '../../src/wire/grpc/status.js'
 import { eventually } from '../../testing/eventually.js'
 import { World } from '../support/world.js'
 

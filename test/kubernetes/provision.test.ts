@@ -2,7 +2,7 @@
 // what Gatehouse leaves alone.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { PROVISION_FEATURES } from '../../src/gatewayapi/status/supported-features.js'
+import { PROVISION_FEATURES } from '../../src/control/translate/status/supported-features.js'
 import { type AnyObject, ApiError } from '../../testing/api-call.js'
 import type { ApiServer } from '../../testing/api-server.js'
 import { eventually } from '../../testing/eventually.js'

@@ -1,7 +1,7 @@
 // What is written into the objects' status, by which replica, and what is left unchanged.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { SUPPORTED_FEATURES } from '../../src/gatewayapi/status/supported-features.js'
+import { SUPPORTED_FEATURES } from '../../src/control/translate/status/supported-features.js'
 import type { AnyObject } from '../../testing/api-call.js'
 import type { ApiServer } from '../../testing/api-server.js'
 import { eventually } from '../../testing/eventually.js'

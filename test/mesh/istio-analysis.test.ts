@@ -1,8 +1,8 @@
 // The status that the analysis of a real istiod gives an EnvoyFilter: what the controller reads of it.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { acceptanceProblem } from '../../src/controller/enforcement.js'
-import type { JsonObject } from '../../src/ir/json.js'
+import { acceptanceProblem } from '../../src/addons/mesh/controller/enforcement.js'
+import type { JsonObject } from '../../src/model/json.js'
 import { eventually } from '../../testing/eventually.js'
 import { type Istio, startIstio } from './support/istio.js'
 

@@ -1,7 +1,7 @@
 // The MCP conformance suite: as an authorization server the gateway passes, and as an MCP server it changes nothing.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { visit } from '../../src/demo/idp/headless-login.js'
+import { visit } from '../../src/cli/demo/idp/headless-login.js'
 import { freePort } from '../../testing/ports.js'
 import { CLIENT_ID } from '../support/identity-provider.js'
 import { authorizationScenarios, conformance, totalOf } from './support/conformance-suite.js'

@@ -1,7 +1,7 @@
 // A grpc-go client with a complete Gatehouse: a check, a document, its configuration, and its health until it ends.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { Status } from '../../src/grpc/status.js'
+import { Status } from '../../src/wire/grpc/status.js'
 import { eventually } from '../../testing/eventually.js'
 import { freePort } from '../../testing/ports.js'
 import { type Gatehouse, startGatehouse } from '../support/gatehouse.js'

@@ -5,26 +5,26 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { afterEach, describe, expect, test } from 'vitest'
-import type { GrpcAddress } from '../../src/grpc/address.js'
-import type { TlsFiles } from '../../src/grpc/certificates.js'
+import type { GrpcAddress } from '../../src/wire/grpc/address.js'
+import type { TlsFiles } from '../../src/wire/grpc/certificates.js'
 import {
   Authorization,
   type CheckRequest,
   CheckRequestSchema,
   CheckResponseSchema,
-} from '../../src/grpc/generated/envoy/service/auth/v3/external_auth_pb.js'
+} from '../../src/wire/grpc/generated/envoy/service/auth/v3/external_auth_pb.js'
 import {
   ExternalProcessor,
   ProcessingResponseSchema,
-} from '../../src/grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
-import { streamMethod } from '../../src/grpc/health.js'
-import { type GrpcServer, startGrpcServer } from '../../src/grpc/server.js'
-import type { Call, GrpcService } from '../../src/grpc/service.js'
-import { Status } from '../../src/grpc/status.js'
+} from '../../src/wire/grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
+import { streamMethod } from '../../src/wire/grpc/health.js'
+import { type GrpcServer, startGrpcServer } from '../../src/wire/grpc/server.js'
+import type { Call, GrpcService } from '../../src/wire/grpc/service.js'
+import { Status } from '../../src/wire/grpc/status.js'
 import { eventually } from '../../testing/eventually.js'
-import { recordingLogger } from '../grpc/recording-logger.js'
 import { ANY_PORT } from '../support/any-port.js'
 import { selfSigned } from '../support/certificates.js'
+import { recordingLogger } from '../wire/grpc/recording-logger.js'
 import { grpcGo } from './support/grpc-go.js'
 
 const OK = { event: 'end', code: Status.OK, message: '' }

@@ -3,9 +3,9 @@
 
 import { execFile } from 'node:child_process'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type GrpcServer, startGrpcServer } from '../../src/grpc/server.js'
-import { recordingLogger } from '../grpc/recording-logger.js'
+import { type GrpcServer, startGrpcServer } from '../../src/wire/grpc/server.js'
 import { ANY_PORT } from '../support/any-port.js'
+import { recordingLogger } from '../wire/grpc/recording-logger.js'
 
 let server: GrpcServer
 

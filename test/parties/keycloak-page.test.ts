@@ -2,7 +2,7 @@
 // instead of those of the page. The official clients log in and call a tool.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type McpServer, startMcpServer } from '../../src/demo/mcp-server.js'
+import { type McpServer, startMcpServer } from '../../src/cli/demo/mcp-server.js'
 import type { McpClient } from '../support/clients/client-run.js'
 import { python } from '../support/clients/python.js'
 import { ts1 } from '../support/clients/ts1.js'

@@ -1,7 +1,7 @@
 // Keycloak, a third-party product, as the identity provider: tokens, groups, key rotation, rejected registration.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type McpServer, startMcpServer } from '../../src/demo/mcp-server.js'
+import { type McpServer, startMcpServer } from '../../src/cli/demo/mcp-server.js'
 import { eventually } from '../../testing/eventually.js'
 import { expectInMatrix } from '../support/clients/matrix.js'
 import { ts1 } from '../support/clients/ts1.js'

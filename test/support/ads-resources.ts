@@ -1,6 +1,6 @@
 // Small xDS resources that a real Envoy accepts: a listener that gets its routes by name, a cluster with one endpoint.
 
-import type { JsonObject } from '../../src/ir/json.js'
+import type { JsonObject } from '../../src/model/json.js'
 import { CLUSTER_TYPE, ENDPOINT_TYPE, LISTENER_TYPE } from '../../src/xds/encode/type-urls.js'
 
 const ADS: JsonObject = { ads: {}, resource_api_version: 'V3' }

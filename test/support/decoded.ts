@@ -1,8 +1,8 @@
 // Decodes single documents, as those of a file are.
 
-import type { DecodedResource } from '../../src/resources/decode/decode.js'
-import { decodeFile } from '../../src/resources/files/file-record.js'
-import { kindsOf } from '../../src/resources/kinds/kinds.js'
+import type { DecodedResource } from '../../src/control/schema/decode/decode.js'
+import { kindsOf } from '../../src/control/schema/kinds/kinds.js'
+import { decodeFile } from '../../src/control/sources/files/file-record.js'
 import { API_GROUP } from './resources.js'
 
 const KINDS = kindsOf(API_GROUP)

@@ -1,7 +1,7 @@
 // Lists every metric of /metrics with its type and labels, read from the output after each event has happened once.
 
-import { createMetrics, type Metrics } from '../../src/admin/metrics.js'
-import { noRefusals } from '../../src/provision/envoy-tokens.js'
+import { noRefusals } from '../../src/addons/provision/envoy-tokens.js'
+import { createMetrics, type Metrics } from '../../src/ops/admin/metrics.js'
 
 export interface ServedMetric {
   readonly name: string

@@ -3,7 +3,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import type { Explanation } from '../../src/explain/explanation.js'
+import type { Explanation } from '../../src/ops/explain/explanation.js'
 import { eventually } from '../../testing/eventually.js'
 import { explain } from './explain-command.js'
 import { rawBytes } from './raw-request.js'

@@ -1,9 +1,9 @@
 // Runs `gatehouse explain` within the test's process.
 
 import { expect } from 'vitest'
-import { explainRequest } from '../../src/commands/explain.js'
-import type { Explanation } from '../../src/explain/explanation.js'
-import { parseCommandLine } from '../../src/settings.js'
+import { explainRequest } from '../../src/cli/commands/explain.js'
+import type { Explanation } from '../../src/ops/explain/explanation.js'
+import { parseCommandLine } from '../../src/ops/settings/settings.js'
 
 /** Returns the output of --format json. args: those after `explain`. */
 export async function explain(args: readonly string[]): Promise<Explanation> {

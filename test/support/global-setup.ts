@@ -51,7 +51,7 @@ function newest(folder: string): number {
 }
 
 async function envoy(): Promise<string> {
-  const { findEnvoy } = await import('../../src/envoy/find-envoy.js')
+  const { findEnvoy } = await import('../../src/cli/run-envoy/find-envoy.js')
   const told = process.env['GATEHOUSE_TEST_ENVOY']
   return findEnvoy(told === undefined ? {} : { explicit: told })
 }

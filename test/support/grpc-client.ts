@@ -3,10 +3,10 @@
 import type { DescMessage, DescService, MessageShape } from '@bufbuild/protobuf'
 import { fromBinary, toBinary } from '@bufbuild/protobuf'
 import { Client, credentials, type MethodDefinition, type ServiceDefinition } from '@grpc/grpc-js'
-import { Authorization } from '../../src/grpc/generated/envoy/service/auth/v3/external_auth_pb.js'
-import { AggregatedDiscoveryService } from '../../src/grpc/generated/envoy/service/discovery/v3/ads_pb.js'
-import { ExternalProcessor } from '../../src/grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
-import { Health } from '../../src/grpc/generated/grpc/health/v1/health_pb.js'
+import { Authorization } from '../../src/wire/grpc/generated/envoy/service/auth/v3/external_auth_pb.js'
+import { AggregatedDiscoveryService } from '../../src/wire/grpc/generated/envoy/service/discovery/v3/ads_pb.js'
+import { ExternalProcessor } from '../../src/wire/grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
+import { Health } from '../../src/wire/grpc/generated/grpc/health/v1/health_pb.js'
 
 /**
  * Creates a client with connections of its own. grpc-js would share those of clients before it, and a server may have the

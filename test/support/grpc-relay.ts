@@ -3,8 +3,8 @@
 
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
-import { FrameReader } from '../../src/http2/frame-reader.js'
-import { FrameType } from '../../src/http2/protocol.js'
+import { FrameReader } from '../../src/wire/http2/frame-reader.js'
+import { FrameType } from '../../src/wire/http2/protocol.js'
 import type { Transport } from './transports.js'
 
 export interface GrpcRelay {

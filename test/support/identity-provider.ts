@@ -1,10 +1,10 @@
 // The demo's identity providers with additions for tests: faults, key rotation, a record of requests.
 
 import type { RequestListener } from 'node:http'
-import { identityProviderListener } from '../../src/demo/identity-provider.js'
-import type { IdpConfig } from '../../src/demo/idp/configuration.js'
-import { logIn } from '../../src/demo/idp/headless-login.js'
-import { type Shape, shapePaths, type User } from '../../src/demo/idp/shape.js'
+import { identityProviderListener } from '../../src/cli/demo/identity-provider.js'
+import type { IdpConfig } from '../../src/cli/demo/idp/configuration.js'
+import { logIn } from '../../src/cli/demo/idp/headless-login.js'
+import { type Shape, shapePaths, type User } from '../../src/cli/demo/idp/shape.js'
 import { type HttpServer, startHttpServer } from './http-server.js'
 
 export const CLIENT_ID = 'gw-public-client'

@@ -1,8 +1,8 @@
 // Small Irs for tests of the stages after the translation of resources: one gateway, one port, the given routes.
 
-import type { Destination } from '../../src/ir/destination.js'
-import type { Certificate, FilterChain, Ir } from '../../src/ir/ir.js'
-import type { ForwardAction, PathMatch, Route } from '../../src/ir/route.js'
+import type { Destination } from '../../src/model/destination.js'
+import type { Certificate, FilterChain, Ir } from '../../src/model/ir.js'
+import type { ForwardAction, PathMatch, Route } from '../../src/model/route.js'
 
 /** Converts "/x" to a prefix match and "=/x" to an exact match. */
 export const path = (text: string): PathMatch =>

@@ -1,10 +1,10 @@
 // Converts xDS resources between Envoy's JSON, which keeps tests short, and the form that Gatehouse sends.
 
 import { type DescMessage, fromJson, type JsonValue, type MessageShape } from '@bufbuild/protobuf'
-import { RouteConfigurationSchema } from '../../src/grpc/generated/envoy/config/route/v3/route_pb.js'
-import { registry } from '../../src/grpc/protos.js'
-import type { JsonObject } from '../../src/ir/json.js'
-import { atOnce } from '../../src/turns.js'
+import { atOnce } from '../../src/kit/turns.js'
+import type { JsonObject } from '../../src/model/json.js'
+import { RouteConfigurationSchema } from '../../src/wire/grpc/generated/envoy/config/route/v3/route_pb.js'
+import { registry } from '../../src/wire/grpc/protos.js'
 import { encode, type EncodedResource, resourceOf } from '../../src/xds/encode/encode.js'
 import {
   createRoutesEncoder,

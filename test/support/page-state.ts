@@ -1,8 +1,8 @@
 // What a status page shows, for tests of the page itself.
 
-import type { PageState } from '../../src/admin/page/page-view.js'
-import type { MappedRoute } from '../../src/admin/page/route-map.js'
-import type { StatusReport } from '../../src/admin/status-report.js'
+import type { PageState } from '../../src/ops/admin/page/page-view.js'
+import type { MappedRoute } from '../../src/ops/admin/page/route-map.js'
+import type { StatusReport } from '../../src/ops/admin/status-report.js'
 
 /** A report of a Gatehouse that serves and has read nothing. */
 export const emptyReport = (over: Partial<StatusReport> = {}): StatusReport => ({

@@ -6,7 +6,7 @@ import {
   type SpanAttributes,
   type SpanStart,
   type Tracer,
-} from '../../src/tracing.js'
+} from '../../src/kit/tracing.js'
 
 export interface RecordedSpan extends SpanStart {
   readonly name: string

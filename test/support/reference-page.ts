@@ -1,10 +1,10 @@
 // Generates docs/reference.md from the kinds' schemas: every field with its type, default, bounds, an example and the
 // version that introduced it.
 
-import { isJsonObject, type Json, type JsonObject } from '../../src/ir/json.js'
-import { buildCrds } from '../../src/resources/crd/crd.js'
-import { editorKinds, fieldsSchema } from '../../src/resources/crd/editor-schema.js'
-import { unimplementedFields } from '../../src/resources/kinds/unimplemented.js'
+import { buildCrds } from '../../src/control/schema/crd/crd.js'
+import { editorKinds, fieldsSchema } from '../../src/control/schema/crd/editor-schema.js'
+import { unimplementedFields } from '../../src/control/schema/kinds/unimplemented.js'
+import { isJsonObject, type Json, type JsonObject } from '../../src/model/json.js'
 
 /** One field: a row of a table. */
 export interface Field {

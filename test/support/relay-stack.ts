@@ -1,7 +1,7 @@
 // A gateway that relays logins, with an MCP server behind it and a provider that sends iss and knows one client and one
 // redirect URI.
 
-import { type McpServer, startMcpServer } from '../../src/demo/mcp-server.js'
+import { type McpServer, startMcpServer } from '../../src/cli/demo/mcp-server.js'
 import { eventually } from '../../testing/eventually.js'
 import { visitConsenting } from './clients/consenting-agent.js'
 import { CLIENT_ID, idpOne, startTestIdp, type TestIdp } from './identity-provider.js'

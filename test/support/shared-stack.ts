@@ -2,7 +2,7 @@
 
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { StatusReport } from '../../src/admin/status-report.js'
+import type { StatusReport } from '../../src/ops/admin/status-report.js'
 import { eventually } from '../../testing/eventually.js'
 import { freePort } from '../../testing/ports.js'
 import { accepts, isNamedIn } from './listening.js'

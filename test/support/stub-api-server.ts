@@ -10,7 +10,7 @@ import { onTestFinished, vi } from 'vitest'
 import {
   createKubernetesClient,
   type KubernetesClient,
-} from '../../src/resources/kubernetes/client.js'
+} from '../../src/control/sources/kubernetes/client.js'
 
 /** Starts the server for the current test. */
 export async function clientOfStub(answer: RequestListener): Promise<KubernetesClient> {

@@ -2,7 +2,7 @@
 
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { createTlsLanes, type TlsLanes } from '../../src/remote/connect/tls-lanes.js'
+import { createTlsLanes, type TlsLanes } from '../../src/kit/http/connect/tls-lanes.js'
 
 const BUILT = resolve(import.meta.dirname, '../../dist/remote/connect/tls-main.js')
 

@@ -1,9 +1,9 @@
 // Starts a real Envoy with the static configuration translated from an Ir, without a Gatehouse.
 
-import { startEnvoy } from '../../src/envoy/child.js'
-import { waitUntilLive } from '../../src/envoy/wait-until-live.js'
-import type { Ir } from '../../src/ir/ir.js'
-import type { Logger } from '../../src/logger.js'
+import { startEnvoy } from '../../src/cli/run-envoy/child.js'
+import { waitUntilLive } from '../../src/cli/run-envoy/wait-until-live.js'
+import type { Logger } from '../../src/kit/logger.js'
+import type { Ir } from '../../src/model/ir.js'
 import { bootstrapJson } from '../../src/xds/bootstrap/bootstrap.js'
 import type { GatehouseAddress } from '../../src/xds/bootstrap/gatehouse-clusters.js'
 import { buildStaticConfig } from '../../src/xds/bootstrap/static-config.js'

@@ -1,8 +1,8 @@
 // Decodes a whole body by its Content-Encoding, within the limits of one body and of all that are held.
 
-import type { Ending } from '../../ending.js'
+import type { Ending } from '../../kit/ending.js'
 import { decodeReply } from '../encodings/decode-reply.js'
-import { HELD_FOR_EACH, type HeldBytes, openUntil } from '../stream/held-bytes.js'
+import { HELD_FOR_EACH, type HeldBytes, openUntil } from '../session/held-bytes.js'
 
 /** What a body is decoded to. unreadable: its encoding is not supported, or it is damaged. */
 export type DecodedBody =

@@ -1,6 +1,6 @@
 // Decides whether a client could read JSON in an error body. Others, such as pages or plain words, are one text.
 
-import { Pace, piecesOf, unitsOf, type Work } from '../../turns.js'
+import { Pace, piecesOf, unitsOf, type Work } from '../../kit/turns.js'
 
 /** No white space, control character or mark without a width: clients drop some of these before they read JSON. */
 const VISIBLE = /[^\s\p{Cc}\p{Cf}]/u

@@ -1,12 +1,12 @@
 // Asks webhooks of mode Audit about copies of one HTTP exchange. Runs the guard itself and drops its answers: Envoy
 // never waits, and no outcome affects the client, the LLM or the MCP server (decision 25m).
 
-import { OwnEnding } from '../../ending.js'
-import { errorKind } from '../../errors.js'
-import { ProcessingMode_BodySendMode as BodySendMode } from '../../grpc/generated/envoy/extensions/filters/http/ext_proc/v3/processing_mode_pb.js'
-import { BUSY, type Hold } from '../stream/held-bytes.js'
-import type { BodyPart } from '../stream/process-message.js'
-import type { Processor, ProcessorStream } from '../stream/processor.js'
+import { OwnEnding } from '../../kit/ending.js'
+import { errorKind } from '../../kit/errors.js'
+import { ProcessingMode_BodySendMode as BodySendMode } from '../../wire/grpc/generated/envoy/extensions/filters/http/ext_proc/v3/processing_mode_pb.js'
+import { BUSY, type Hold } from '../session/held-bytes.js'
+import type { BodyPart } from '../session/process-message.js'
+import type { Processor, ProcessorStream } from '../session/processor.js'
 import type { GuardAudit } from '../webhook/compiled-guard.js'
 import type { GuardDeps } from '../webhook/guard-deps.js'
 import { createGuardProcessor } from './guard-processor.js'

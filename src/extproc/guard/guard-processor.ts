@@ -1,9 +1,9 @@
 // Guards one HTTP exchange on a guarded route: the request, then its reply (DECISIONS 15-24).
 
-import { SEAL_HEADERS } from '../../ir/names.js'
+import { SEAL_HEADERS } from '../../model/names.js'
 import { UNREADABLE_ENCODING } from '../encodings/decode-reply.js'
-import type { HeaderChange } from '../stream/guard-messages.js'
-import type { Processor, ProcessorStream } from '../stream/processor.js'
+import type { HeaderChange } from '../session/guard-messages.js'
+import type { Processor, ProcessorStream } from '../session/processor.js'
 import type { Guard } from '../webhook/compiled-guard.js'
 import type { GuardDeps } from '../webhook/guard-deps.js'
 import { inPhaseSpan } from '../webhook/phase-span.js'

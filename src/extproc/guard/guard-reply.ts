@@ -1,8 +1,8 @@
 // Replies sent in place of the LLM's: a webhook's reject, or an error of the guard (decisions 15, 17 and 18).
 
-import { apiError } from '../../llm/api-error.js'
-import type { LlmApi } from '../../llm/text/api.js'
-import { jsonReply, type Reply } from '../stream/immediate-response.js'
+import { apiError } from '../llm/api-error.js'
+import type { LlmApi } from '../llm/text/api.js'
+import { jsonReply, type Reply } from '../session/immediate-response.js'
 import type { Reject } from '../webhook/ask-webhooks.js'
 import { asciiReason } from '../webhook/verdict-reason.js'
 

@@ -1,11 +1,11 @@
 // Enforces the order of one phase's headers, body and trailers, and either passes the body on as it arrives or holds it
 // until it is complete.
 
-import type { Phase } from '../../ir/proc-entry.js'
-import { sendBody, sendTrailers } from '../stream/guard-messages.js'
-import type { HeldBytes } from '../stream/held-bytes.js'
-import type { BodyPart } from '../stream/process-message.js'
-import { type ProcessorStream, UnexpectedMessage } from '../stream/processor.js'
+import type { Phase } from '../../model/proc-entry.js'
+import { sendBody, sendTrailers } from '../session/guard-messages.js'
+import type { HeldBytes } from '../session/held-bytes.js'
+import type { BodyPart } from '../session/process-message.js'
+import { type ProcessorStream, UnexpectedMessage } from '../session/processor.js'
 import { createHeldBody, type HeldBody } from './held-body.js'
 
 /**

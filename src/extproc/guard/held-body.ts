@@ -1,7 +1,7 @@
 // Holds a body until it is complete, within its own limit and the budget that all bodies share.
 
-import { ByteCollector } from '../../byte-collector.js'
-import { HELD_FOR_EACH, type Hold } from '../stream/held-bytes.js'
+import { ByteCollector } from '../../kit/byte-collector.js'
+import { HELD_FOR_EACH, type Hold } from '../session/held-bytes.js'
 
 /** A body that is held. */
 export interface HeldBody {

@@ -1,8 +1,8 @@
 // Asks the webhooks about a conversation of either phase and applies their verdict to the body.
 
-import { changesSigned, type Conversation, rewrite } from '../../llm/text/conversation.js'
-import { inTurns } from '../../turns.js'
-import type { Reply } from '../stream/immediate-response.js'
+import { inTurns } from '../../kit/turns.js'
+import { changesSigned, type Conversation, rewrite } from '../llm/text/conversation.js'
+import type { Reply } from '../session/immediate-response.js'
 import { askWebhooks, SIGNED_REJECT } from '../webhook/ask-webhooks.js'
 import type { GuardDeps } from '../webhook/guard-deps.js'
 import type { Question } from '../webhook/question.js'

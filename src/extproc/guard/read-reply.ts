@@ -1,9 +1,9 @@
 // Sends on a guarded reply that was read as UTF-8, so that clients read it as UTF-8 too.
 
-import type { Headers } from '../stream/process-message.js'
-import type { ProcessorStream } from '../stream/processor.js'
-import { OF_THE_BYTES } from '../stream/reply-output.js'
-import { sendWithHeaders } from '../stream/whole-body.js'
+import type { Headers } from '../session/process-message.js'
+import type { ProcessorStream } from '../session/processor.js'
+import { OF_THE_BYTES } from '../session/reply-output.js'
+import { sendWithHeaders } from '../session/whole-body.js'
 import { isEventStream, type PassedReply } from './inspect-reply.js'
 
 const MENTIONED = /charset/i

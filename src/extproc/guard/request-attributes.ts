@@ -1,10 +1,10 @@
 // Extracts from a guarded request's headers and token claims what expressions read, and why its body cannot be read.
 
-import type { Attributes, RequestAttributes } from '../../cel/attributes.js'
-import { requestScheme } from '../../oauth/base-url.js'
+import type { Attributes, RequestAttributes } from '../../extauthz/cel/attributes.js'
+import { requestScheme } from '../../extauthz/oauth/base-url.js'
 import { requestEncoding } from '../encodings/decode-reply.js'
-import { claimsIn } from '../stream/own-metadata.js'
-import type { Headers } from '../stream/process-message.js'
+import { claimsIn } from '../session/own-metadata.js'
+import type { Headers } from '../session/process-message.js'
 
 /** What the headers of a guarded request tell. */
 export interface GuardedRequest {

@@ -1,11 +1,11 @@
 // Says what the guard of an LLM route answers by itself, before a webhook is asked about the request.
 
-import type { Ending } from '../../ending.js'
-import type { GuardEntry } from '../../ir/proc-entry.js'
-import { readRequest } from '../../llm/read-body.js'
-import { inTurns } from '../../turns.js'
+import type { Ending } from '../../kit/ending.js'
+import { inTurns } from '../../kit/turns.js'
+import type { GuardEntry } from '../../model/proc-entry.js'
 import { UNREADABLE_ENCODING } from '../encodings/decode-reply.js'
-import type { Headers } from '../stream/process-message.js'
+import { readRequest } from '../llm/read-body.js'
+import type { Headers } from '../session/process-message.js'
 import { compileGuard, inspectsOf } from '../webhook/compiled-guard.js'
 import { decodeUnheld } from './decoded-body.js'
 import {

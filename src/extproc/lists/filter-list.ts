@@ -1,22 +1,22 @@
 // Removes from a message of an MCP server the list items that its caller may not use.
 
-import type { Attributes } from '../../cel/attributes.js'
-import { Budget } from '../../cel/budget.js'
-import type { CostlyExpressions } from '../../cel/costly-expressions.js'
-import type { Ending } from '../../ending.js'
-import { applyEdits, type JsonText, readJsonTextInTurns } from '../../json/json-text.js'
-import { UnreadableForm } from '../../json/unreadable-form.js'
+import type { Attributes } from '../../extauthz/cel/attributes.js'
+import { Budget } from '../../extauthz/cel/budget.js'
+import type { CostlyExpressions } from '../../extauthz/cel/costly-expressions.js'
 import {
   type AskedLists,
   type FoundList,
   type ListItem,
   listsIn,
   withoutItems,
-} from '../../mcp/lists.js'
-import { err, ok, type Result } from '../../result.js'
-import type { CompiledRules } from '../../rules/judge.js'
-import { isListed } from '../../rules/listed.js'
-import { inTurns, nextTurn, Pace } from '../../turns.js'
+} from '../../extauthz/mcp/lists.js'
+import type { CompiledRules } from '../../extauthz/rules/judge.js'
+import { isListed } from '../../extauthz/rules/listed.js'
+import type { Ending } from '../../kit/ending.js'
+import { applyEdits, type JsonText, readJsonTextInTurns } from '../../kit/json/json-text.js'
+import { UnreadableForm } from '../../kit/json/unreadable-form.js'
+import { err, ok, type Result } from '../../kit/result.js'
+import { inTurns, nextTurn, Pace } from '../../kit/turns.js'
 
 /** The caller of a list, and the rules that its items are checked with. */
 export interface ListCaller {

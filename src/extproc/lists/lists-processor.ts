@@ -1,27 +1,27 @@
 // Filters the lists that an MCP server sends to a caller (mcp.filterLists): JSON is held until it is complete, events
 // are filtered one by one. Replies to other requests pass as they arrive.
 
-import type { Attributes } from '../../cel/attributes.js'
-import type { CostlyExpressions } from '../../cel/costly-expressions.js'
+import type { Attributes } from '../../extauthz/cel/attributes.js'
+import type { CostlyExpressions } from '../../extauthz/cel/costly-expressions.js'
+import type { SessionSeal } from '../../extauthz/oauth/session-seal.js'
+import type { CompiledRules } from '../../extauthz/rules/judge.js'
+import { parseListRequest } from '../../extauthz/rules/list-request.js'
 import {
   type CallerFields,
   callerFields,
   type DecisionLog,
   hider,
   requestFields,
-} from '../../decision-log.js'
-import type { Ending } from '../../ending.js'
-import { isJsonObject } from '../../ir/json.js'
-import type { PolicySource } from '../../ir/policy-source.js'
-import type { SessionSeal } from '../../oauth/session-seal.js'
-import type { CompiledRules } from '../../rules/judge.js'
-import { parseListRequest } from '../../rules/list-request.js'
-import { expectFullDuplex } from '../stream/full-duplex.js'
-import { sendHeaders, sendTrailers } from '../stream/guard-messages.js'
-import { loggedRequest } from '../stream/logged-request.js'
-import { claimsIn, listRequestIn } from '../stream/own-metadata.js'
-import type { Headers } from '../stream/process-message.js'
-import { type Processor, type ProcessorStream, UnexpectedMessage } from '../stream/processor.js'
+} from '../../kit/decision-log.js'
+import type { Ending } from '../../kit/ending.js'
+import { isJsonObject } from '../../model/json.js'
+import type { PolicySource } from '../../model/policy-source.js'
+import { expectFullDuplex } from '../session/full-duplex.js'
+import { sendHeaders, sendTrailers } from '../session/guard-messages.js'
+import { loggedRequest } from '../session/logged-request.js'
+import { claimsIn, listRequestIn } from '../session/own-metadata.js'
+import type { Headers } from '../session/process-message.js'
+import { type Processor, type ProcessorStream, UnexpectedMessage } from '../session/processor.js'
 import { type BeginningForm, beginningForm } from './beginning.js'
 import type { ListCaller } from './filter-list.js'
 import {

@@ -1,8 +1,8 @@
 // Reads the events of an MCP server's stream (WHATWG HTML section 9.2), each with its raw bytes, so unchanged events
 // leave as they arrived. Works in slices: an event may be as large as a body, or have tens of thousands of lines.
 
-import { type Pace, PIECE, replaceInTurns, unitsOf, type Work } from '../../turns.js'
-import { decodeUtf8InTurns, encodeUtf8InTurns, joinInTurns } from '../../utf8.js'
+import { type Pace, PIECE, replaceInTurns, unitsOf, type Work } from '../../kit/turns.js'
+import { decodeUtf8InTurns, encodeUtf8InTurns, joinInTurns } from '../../kit/utf8.js'
 
 /** A blank line: two line ends. A CR at the end of the text may be half of one. */
 const END = /(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r(?!\n|$))/g

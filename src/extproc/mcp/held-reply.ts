@@ -1,18 +1,17 @@
 // Guards a reply of an MCP server that is not an event stream: it is held until it is complete.
 
-import { wordsEntry } from '../../llm/text/words.js'
-import type { GuardedMessage } from '../../mcp/texts/guarded-message.js'
-import { inTurns, Pace, PIECE, unitsOf, type Work } from '../../turns.js'
-import { decodeUtf8InTurns, encodeUtf8InTurns, joinInTurns } from '../../utf8.js'
+import { inTurns, Pace, PIECE, unitsOf, type Work } from '../../kit/turns.js'
+import { decodeUtf8InTurns, encodeUtf8InTurns, joinInTurns } from '../../kit/utf8.js'
 import { looksLikeJson } from '../guard/error-body.js'
 import { createGuardedPhase, type GuardedPhase } from '../guard/guarded-phase.js'
 import { isSuccess, lengthOfReply, type ReplyFinding, TOO_LARGE } from '../guard/inspect-reply.js'
 import type { Aborted, Refused } from '../guard/inspection.js'
 import { sendPassed } from '../guard/read-reply.js'
-import { withRequestId } from '../stream/immediate-response.js'
-import type { Headers } from '../stream/process-message.js'
-import type { ProcessorStream } from '../stream/processor.js'
-import type { OwnReply } from '../stream/reply-output.js'
+import { wordsEntry } from '../llm/text/words.js'
+import { withRequestId } from '../session/immediate-response.js'
+import type { Headers } from '../session/process-message.js'
+import type { ProcessorStream } from '../session/processor.js'
+import type { OwnReply } from '../session/reply-output.js'
 import { loggedReply, logRefusal } from '../webhook/refusal-log.js'
 import { inspectMessage } from './inspect-message.js'
 import { inspectReplyText } from './inspect-reply.js'
@@ -24,6 +23,7 @@ import {
   mcpUnavailable,
   unreadableMcpReply,
 } from './mcp-replies.js'
+import type { GuardedMessage } from './texts/guarded-message.js'
 import { subjectOf, type Withheld } from './withheld-line.js'
 
 /** A held reply of an MCP server. */

@@ -1,15 +1,15 @@
 // Asks the webhooks about one message of MCP.
 
-import type { Phase } from '../../ir/proc-entry.js'
-import type { Edit } from '../../json/json-text.js'
-import { editsOf } from '../../llm/text/conversation.js'
-import type { GuardedMessage } from '../../mcp/texts/guarded-message.js'
-import { inTurns, Pace } from '../../turns.js'
+import type { Edit } from '../../kit/json/json-text.js'
+import { inTurns, Pace } from '../../kit/turns.js'
+import type { Phase } from '../../model/proc-entry.js'
 import type { Aborted } from '../guard/inspection.js'
+import { editsOf } from '../llm/text/conversation.js'
 import { askWebhooks, type Reject, type Unavailable } from '../webhook/ask-webhooks.js'
 import { attributesOfMessage } from '../webhook/mcp-span.js'
 import { inPhaseSpan } from '../webhook/phase-span.js'
 import type { McpExchange } from './mcp-guard.js'
+import type { GuardedMessage } from './texts/guarded-message.js'
 
 /** The combined verdict of the webhooks about a message. */
 export type MessageVerdict =

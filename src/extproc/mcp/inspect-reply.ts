@@ -1,15 +1,20 @@
 // Decides what becomes of the text of an MCP server's reply: a body, or the data of an event.
 
-import { applyEdits, type Edit, type JsonText, readJsonTextInTurns } from '../../json/json-text.js'
-import { type GuardedMessage, readServerMessages } from '../../mcp/texts/guarded-message.js'
-import { failedAnswer, rejectedAnswer, rejectedError } from '../../mcp/texts/own-answer.js'
-import { inTurns, Pace } from '../../turns.js'
+import {
+  applyEdits,
+  type Edit,
+  type JsonText,
+  readJsonTextInTurns,
+} from '../../kit/json/json-text.js'
+import { inTurns, Pace } from '../../kit/turns.js'
 import type { Aborted } from '../guard/inspection.js'
 import { filterMessage } from '../lists/filter-list.js'
 import { inspectsOf } from '../webhook/compiled-guard.js'
 import { inspectMessage, type MessageVerdict } from './inspect-message.js'
 import type { McpExchange } from './mcp-guard.js'
 import { GUARD_UNAVAILABLE } from './mcp-replies.js'
+import { type GuardedMessage, readServerMessages } from './texts/guarded-message.js'
+import { failedAnswer, rejectedAnswer, rejectedError } from './texts/own-answer.js'
 import { logWithheld, type Withheld } from './withheld-line.js'
 
 /** What becomes of a text. */

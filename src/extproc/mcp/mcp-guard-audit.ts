@@ -1,7 +1,7 @@
 // Asks webhooks of mode Audit about copies of one exchange with an MCP server (decision 25m).
 
 import { createAudit } from '../guard/guard-audit.js'
-import type { Processor, ProcessorStream } from '../stream/processor.js'
+import type { Processor, ProcessorStream } from '../session/processor.js'
 import type { GuardDeps } from '../webhook/guard-deps.js'
 import type { McpGuardAudit } from './mcp-guard.js'
 import { createMcpGuardProcessor } from './mcp-guard-processor.js'

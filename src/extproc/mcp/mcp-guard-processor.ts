@@ -1,23 +1,23 @@
 // Guards one HTTP exchange with an MCP server: the messages of the request, then those of the reply, as a body or as
 // events.
 
-import { type AskedCall, keptBytes, NOTHING_ASKED } from '../../mcp/texts/guarded-message.js'
 import { isEventStream, isSuccess } from '../guard/inspect-reply.js'
 import { createRequestGuard } from '../guard/request-guard.js'
 import { beginningForm } from '../lists/beginning.js'
 import type { ListCaller } from '../lists/filter-list.js'
 import { callerOf } from '../lists/lists-processor.js'
-import { expectFullDuplex } from '../stream/full-duplex.js'
-import { sendHeaders } from '../stream/guard-messages.js'
-import { openUntil } from '../stream/held-bytes.js'
-import type { BodyPart, Headers, HeadersPart } from '../stream/process-message.js'
-import type { FirstMessage, Processor, ProcessorStream } from '../stream/processor.js'
-import { createOwnReply } from '../stream/reply-output.js'
+import { expectFullDuplex } from '../session/full-duplex.js'
+import { sendHeaders } from '../session/guard-messages.js'
+import { openUntil } from '../session/held-bytes.js'
+import type { BodyPart, Headers, HeadersPart } from '../session/process-message.js'
+import type { FirstMessage, Processor, ProcessorStream } from '../session/processor.js'
+import { createOwnReply } from '../session/reply-output.js'
 import type { GuardDeps } from '../webhook/guard-deps.js'
 import { createMcpEventReply, type McpEventReply } from './event-reply.js'
 import { createHeldMcpReply, problemOfHeaders } from './held-reply.js'
 import type { McpExchange, McpGuard } from './mcp-guard.js'
 import { mcpRequests } from './mcp-requests.js'
+import { type AskedCall, keptBytes, NOTHING_ASKED } from './texts/guarded-message.js'
 
 /** onAsked: called when the calls of the request are known. */
 export function createMcpGuardProcessor(

@@ -1,13 +1,13 @@
 // The compiled guard of a route's MCP traffic, and the context in which it inspects one exchange.
 
-import type { Attributes } from '../../cel/attributes.js'
-import type { Ending } from '../../ending.js'
-import type { AskedCalls } from '../../mcp/texts/guarded-message.js'
-import type { SessionSeal } from '../../oauth/session-seal.js'
-import type { CompiledRules } from '../../rules/judge.js'
+import type { Attributes } from '../../extauthz/cel/attributes.js'
+import type { SessionSeal } from '../../extauthz/oauth/session-seal.js'
+import type { CompiledRules } from '../../extauthz/rules/judge.js'
+import type { Ending } from '../../kit/ending.js'
 import type { ListCaller } from '../lists/filter-list.js'
 import type { GuardWebhooks } from '../webhook/compiled-guard.js'
 import type { GuardDeps } from '../webhook/guard-deps.js'
+import type { AskedCalls } from './texts/guarded-message.js'
 
 /** The table entry of a route with mcp.guard. */
 export interface McpGuard extends GuardWebhooks {

@@ -1,17 +1,12 @@
 // Replies that Gatehouse sends in place of an MCP server's: JSON-RPC messages that official clients show.
 
-import { type McpProblem, problemBody } from '../../mcp/mcp-problem.js'
-import type { AskedCalls } from '../../mcp/texts/guarded-message.js'
-import {
-  failedAnswer,
-  rejectedAnswer,
-  rejectedError,
-  type Rejection,
-} from '../../mcp/texts/own-answer.js'
+import { type McpProblem, problemBody } from '../../extauthz/mcp/mcp-problem.js'
 import { type Refused, refused } from '../guard/inspection.js'
-import { BUSY } from '../stream/held-bytes.js'
-import type { Reply } from '../stream/immediate-response.js'
+import { BUSY } from '../session/held-bytes.js'
+import type { Reply } from '../session/immediate-response.js'
 import type { RefusalSubject } from '../webhook/refusal-log.js'
+import type { AskedCalls } from './texts/guarded-message.js'
+import { failedAnswer, rejectedAnswer, rejectedError, type Rejection } from './texts/own-answer.js'
 import { WEBHOOK_UNAVAILABLE } from './withheld-line.js'
 
 /** The requests that a reply answers. */

@@ -1,22 +1,24 @@
 // The form of requests to an MCP server: which messages webhooks are asked about, and how their verdicts are applied.
 
-import type { Attributes } from '../../cel/attributes.js'
-import { applyEdits, type Edit, type JsonText, readJsonTextInTurns } from '../../json/json-text.js'
-import { UnreadableForm } from '../../json/unreadable-form.js'
-import { decodedHeader, encodedHeader, type HttpHeaderValues } from '../../mcp/header-values.js'
-import { readMcpRequest, UNREAD_ENCODING } from '../../mcp/http-message.js'
-import { McpProblem } from '../../mcp/mcp-problem.js'
-import { type McpMessage, readMessage } from '../../mcp/message.js'
-import { assertParams, PARAM_PREFIX } from '../../mcp/param-headers.js'
+import type { Attributes } from '../../extauthz/cel/attributes.js'
 import {
-  type AskedCalls,
-  askedCalls,
-  type GuardedMessage,
-  NOTHING_ASKED,
-  readClientMessages,
-} from '../../mcp/texts/guarded-message.js'
-import { inTurns, Pace, type Work } from '../../turns.js'
-import { encodeUtf8InTurns, joinInTurns } from '../../utf8.js'
+  decodedHeader,
+  encodedHeader,
+  type HttpHeaderValues,
+} from '../../extauthz/mcp/header-values.js'
+import { readMcpRequest, UNREAD_ENCODING } from '../../extauthz/mcp/http-message.js'
+import { McpProblem } from '../../extauthz/mcp/mcp-problem.js'
+import { type McpMessage, readMessage } from '../../extauthz/mcp/message.js'
+import { assertParams, PARAM_PREFIX } from '../../extauthz/mcp/param-headers.js'
+import {
+  applyEdits,
+  type Edit,
+  type JsonText,
+  readJsonTextInTurns,
+} from '../../kit/json/json-text.js'
+import { UnreadableForm } from '../../kit/json/unreadable-form.js'
+import { inTurns, Pace, type Work } from '../../kit/turns.js'
+import { encodeUtf8InTurns, joinInTurns } from '../../kit/utf8.js'
 import type { RequestFinding } from '../guard/inspect-request.js'
 import type { Aborted, Refused } from '../guard/inspection.js'
 import type { RequestForm } from '../guard/request-guard.js'
@@ -32,6 +34,13 @@ import {
   mcpUnavailable,
   unreadableMcpRequest,
 } from './mcp-replies.js'
+import {
+  type AskedCalls,
+  askedCalls,
+  type GuardedMessage,
+  NOTHING_ASKED,
+  readClientMessages,
+} from './texts/guarded-message.js'
 import { subjectOf } from './withheld-line.js'
 
 /** onAsked: called with the requests of the body. It returns whether they have room among what is held. */

@@ -1,13 +1,17 @@
 // Seals the session that an MCP server names in its reply (mcp.bindSession), whatever else is done with the reply.
 
-import type { JsonObject } from '../../ir/json.js'
-import { isJsonObject } from '../../ir/json.js'
-import { errorBody, NO_ID } from '../../mcp/mcp-problem.js'
-import { SESSION_HEADER, type SessionSeal, sessionSubject } from '../../oauth/session-seal.js'
-import { immediateResponse, type Reply, withRequestId } from '../stream/immediate-response.js'
-import { claimsIn, sessionIn } from '../stream/own-metadata.js'
-import type { Headers } from '../stream/process-message.js'
-import type { Processor, ProcessorStream } from '../stream/processor.js'
+import { errorBody, NO_ID } from '../../extauthz/mcp/mcp-problem.js'
+import {
+  SESSION_HEADER,
+  type SessionSeal,
+  sessionSubject,
+} from '../../extauthz/oauth/session-seal.js'
+import type { JsonObject } from '../../model/json.js'
+import { isJsonObject } from '../../model/json.js'
+import { immediateResponse, type Reply, withRequestId } from '../session/immediate-response.js'
+import { claimsIn, sessionIn } from '../session/own-metadata.js'
+import type { Headers } from '../session/process-message.js'
+import type { Processor, ProcessorStream } from '../session/processor.js'
 
 /** What sealing needs besides the stream. */
 export interface SealedSessionsDeps {

@@ -1,8 +1,8 @@
 // Passes replies on whose session alone is of interest (mcp.bindSession without mcp.filterLists and without a guard): of an
 // exchange Envoy sends the headers of the reply, and nothing else.
 
-import { sendHeaders } from '../stream/guard-messages.js'
-import { type Processor, type ProcessorStream, UnexpectedMessage } from '../stream/processor.js'
+import { sendHeaders } from '../session/guard-messages.js'
+import { type Processor, type ProcessorStream, UnexpectedMessage } from '../session/processor.js'
 
 /** Creates the processor. */
 export function createSessionsProcessor(stream: ProcessorStream): Processor {

@@ -1,17 +1,17 @@
 // Says what the guard of an MCP route answers by itself, before a webhook is asked about the request.
 
-import type { Ending } from '../../ending.js'
-import type { McpGuardEntry } from '../../ir/proc-entry.js'
-import { readMcpRequest } from '../../mcp/http-message.js'
-import { McpProblem } from '../../mcp/mcp-problem.js'
-import { NOTHING_ASKED, readClientMessages } from '../../mcp/texts/guarded-message.js'
-import { inTurns } from '../../turns.js'
+import { readMcpRequest } from '../../extauthz/mcp/http-message.js'
+import { McpProblem } from '../../extauthz/mcp/mcp-problem.js'
+import type { Ending } from '../../kit/ending.js'
+import { inTurns } from '../../kit/turns.js'
+import type { McpGuardEntry } from '../../model/proc-entry.js'
 import { decodeUnheld } from '../guard/decoded-body.js'
 import type { Refused } from '../guard/inspection.js'
 import { decodedHeaders, guardedRequest } from '../guard/request-attributes.js'
 import type { UnaskedRequest } from '../guard/unasked.js'
 import { compileWebhooks, inspectsOf } from '../webhook/compiled-guard.js'
 import { mcpTooLarge, unreadableMcpRequest } from './mcp-replies.js'
+import { NOTHING_ASKED, readClientMessages } from './texts/guarded-message.js'
 
 /** undefined: webhooks are asked, or none reads the request. */
 export async function refusedUnaskedMcp(

@@ -1,27 +1,27 @@
 // Holds the body of an MCP message until it is whole, in front of the check that needs it: within a time, and within the
 // budget of all bodies, which Envoy has not.
 
-import type { UncheckedBodyEntry } from '../../ir/proc-entry.js'
-import { inTurns } from '../../turns.js'
-import { joinInTurns } from '../../utf8.js'
+import { inTurns } from '../../kit/turns.js'
+import { joinInTurns } from '../../kit/utf8.js'
+import type { UncheckedBodyEntry } from '../../model/proc-entry.js'
 import { type EncodedBody, withDecoded } from '../guard/decoded-body.js'
 import { createGuardedPhase } from '../guard/guarded-phase.js'
 import type { HeldBody } from '../guard/held-body.js'
 import { guardedRequest } from '../guard/request-attributes.js'
-import { startBodyClock } from '../stream/body-clock.js'
-import { expectFullDuplex } from '../stream/full-duplex.js'
-import { sendHeaders } from '../stream/guard-messages.js'
+import { startBodyClock } from '../session/body-clock.js'
+import { expectFullDuplex } from '../session/full-duplex.js'
+import { sendHeaders } from '../session/guard-messages.js'
 import {
   errorReply,
   immediateResponse,
   type Reply,
   withRequestId,
-} from '../stream/immediate-response.js'
-import { loggedRequest } from '../stream/logged-request.js'
-import type { Headers } from '../stream/process-message.js'
-import { type Processor, type ProcessorStream, UnexpectedMessage } from '../stream/processor.js'
-import { OF_THE_BYTES } from '../stream/reply-output.js'
-import { sendWhole } from '../stream/whole-body.js'
+} from '../session/immediate-response.js'
+import { loggedRequest } from '../session/logged-request.js'
+import type { Headers } from '../session/process-message.js'
+import { type Processor, type ProcessorStream, UnexpectedMessage } from '../session/processor.js'
+import { OF_THE_BYTES } from '../session/reply-output.js'
+import { sendWhole } from '../session/whole-body.js'
 import type { GuardDeps } from '../webhook/guard-deps.js'
 
 const REFUSED = {

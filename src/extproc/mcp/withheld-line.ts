@@ -1,9 +1,9 @@
 // Lines of the decision log about MCP messages that may not pass because a webhook has given no verdict.
 
-import type { GuardedMessage } from '../../mcp/texts/guarded-message.js'
 import type { Reject, Unavailable } from '../webhook/ask-webhooks.js'
 import { logRefusal, type RefusalSubject } from '../webhook/refusal-log.js'
 import type { McpExchange } from './mcp-guard.js'
+import type { GuardedMessage } from './texts/guarded-message.js'
 
 /** Why a message may not pass. */
 export type Withheld = Reject | Unavailable

@@ -1,17 +1,17 @@
 // Compiles a guard's webhooks, with their header expressions.
 
-import { compileValue, type ValueExpression } from '../../cel/value.js'
-import { type PolicySource, ruleSourceOf } from '../../ir/policy-source.js'
+import { compileValue, type ValueExpression } from '../../extauthz/cel/value.js'
+import { atOnce, type Work } from '../../kit/turns.js'
+import { type PolicySource, ruleSourceOf } from '../../model/policy-source.js'
 import type {
   GuardAuditEntry,
   GuardEntry,
   McpGuardEntry,
   Phase,
   Webhook,
-} from '../../ir/proc-entry.js'
-import type { Entry } from '../../llm/text/conversation.js'
-import type { Inspects } from '../../llm/text/found-text.js'
-import { atOnce, type Work } from '../../turns.js'
+} from '../../model/proc-entry.js'
+import type { Entry } from '../llm/text/conversation.js'
+import type { Inspects } from '../llm/text/found-text.js'
 
 /** The table entry of a guarded route. */
 export interface Guard {

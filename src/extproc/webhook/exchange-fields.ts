@@ -1,8 +1,8 @@
 // The fields of a log line that tell which exchange it is about, and whose.
 
-import type { Attributes } from '../../cel/attributes.js'
-import { type CallerFields, callerFields, hider, requestFields } from '../../decision-log.js'
-import { isJsonObject } from '../../ir/json.js'
+import type { Attributes } from '../../extauthz/cel/attributes.js'
+import { type CallerFields, callerFields, hider, requestFields } from '../../kit/decision-log.js'
+import { isJsonObject } from '../../model/json.js'
 
 interface FieldsOptions {
   /** What Envoy sent with its own call. */

@@ -1,9 +1,9 @@
 // Span attributes for LLM traffic, as OpenTelemetry's semantic conventions for generative AI define them.
 
-import type { LlmApi } from '../../llm/text/api.js'
-import type { Conversation } from '../../llm/text/conversation.js'
-import { modelInPath, type Usage, usageOf } from '../../llm/text/usage.js'
-import type { SpanAttributes } from '../../tracing.js'
+import type { SpanAttributes } from '../../kit/tracing.js'
+import type { LlmApi } from '../llm/text/api.js'
+import type { Conversation } from '../llm/text/conversation.js'
+import { modelInPath, type Usage, usageOf } from '../llm/text/usage.js'
 
 interface ApiNames {
   readonly provider: string

@@ -1,12 +1,12 @@
 // What guards need to ask webhooks.
 
-import type { CostlyExpressions } from '../../cel/costly-expressions.js'
-import type { DecisionLog } from '../../decision-log.js'
-import type { LogLimit } from '../../log-limit.js'
-import type { Logger } from '../../logger.js'
-import type { WebhookPools } from '../../remote/webhook-pools.js'
-import type { Trace, TraceSpan } from '../../tracing.js'
-import type { HeldBytes } from '../stream/held-bytes.js'
+import type { CostlyExpressions } from '../../extauthz/cel/costly-expressions.js'
+import type { DecisionLog } from '../../kit/decision-log.js'
+import type { WebhookPools } from '../../kit/http/webhook-pools.js'
+import type { LogLimit } from '../../kit/log-limit.js'
+import type { Logger } from '../../kit/logger.js'
+import type { Trace, TraceSpan } from '../../kit/tracing.js'
+import type { HeldBytes } from '../session/held-bytes.js'
 import type { GuardMetrics } from './guard-metrics.js'
 
 /** What guards need to ask webhooks. */

@@ -1,7 +1,7 @@
 // The interface of the metrics that guards update.
 
-import type { Phase } from '../../ir/proc-entry.js'
-import type { Usage } from '../../llm/text/usage.js'
+import type { Phase } from '../../model/proc-entry.js'
+import type { Usage } from '../llm/text/usage.js'
 import type { NoVerdictReason } from './no-verdict.js'
 
 /** The outcome of a call of a webhook. */

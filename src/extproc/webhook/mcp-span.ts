@@ -1,9 +1,9 @@
 // Span attributes of one guarded MCP message.
 
-import type { Attributes } from '../../cel/attributes.js'
-import { hider } from '../../decision-log.js'
-import { mcpSpanAttributes, namedCall } from '../../mcp/span-attributes.js'
-import type { SpanAttributes } from '../../tracing.js'
+import type { Attributes } from '../../extauthz/cel/attributes.js'
+import { mcpSpanAttributes, namedCall } from '../../extauthz/mcp/span-attributes.js'
+import { hider } from '../../kit/decision-log.js'
+import type { SpanAttributes } from '../../kit/tracing.js'
 import { NO_REQUEST } from './exchange-fields.js'
 import type { ShownTool } from './webhook-request.js'
 

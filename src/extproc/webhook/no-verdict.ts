@@ -1,7 +1,7 @@
 // Why a call of a webhook brought no verdict: a class for metrics, and a sentence for the log.
 
-import { describeFailure, type RemoteFailure } from '../../remote/connect/remote-failure.js'
-import { err, type Result } from '../../result.js'
+import { describeFailure, type RemoteFailure } from '../../kit/http/connect/remote-failure.js'
+import { err, type Result } from '../../kit/result.js'
 
 /**
  * `status`: it did not answer 2xx. `invalid`: its answer is not a verdict. `headers`: its headers are too long to be sent.

@@ -1,7 +1,7 @@
 // The span of one phase of a guard: from the first look at a body to the last verdict about it.
 
-import type { Phase } from '../../ir/proc-entry.js'
-import type { SpanAttributes, TraceSpan } from '../../tracing.js'
+import type { SpanAttributes, TraceSpan } from '../../kit/tracing.js'
+import type { Phase } from '../../model/proc-entry.js'
 import type { GuardDeps } from './guard-deps.js'
 
 /** How a phase ended. */

@@ -1,9 +1,9 @@
 // What the webhooks of a phase are asked.
 
-import type { Attributes } from '../../cel/attributes.js'
-import type { Ending } from '../../ending.js'
-import type { Phase } from '../../ir/proc-entry.js'
-import type { Entry } from '../../llm/text/conversation.js'
+import type { Attributes } from '../../extauthz/cel/attributes.js'
+import type { Ending } from '../../kit/ending.js'
+import type { Phase } from '../../model/proc-entry.js'
+import type { Entry } from '../llm/text/conversation.js'
 import type { CompiledWebhook } from './compiled-guard.js'
 import type { ShownTool } from './webhook-request.js'
 

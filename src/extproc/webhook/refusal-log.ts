@@ -1,10 +1,10 @@
 // Logs what guards refuse without a verdict, without any text of the prompt or reply, and budgets that were exceeded.
 
-import type { Attributes } from '../../cel/attributes.js'
-import type { Phase } from '../../ir/proc-entry.js'
-import type { LogLimit } from '../../log-limit.js'
-import type { Logger } from '../../logger.js'
-import { kindOf, REJECTED } from '../stream/refusal-metadata.js'
+import type { Attributes } from '../../extauthz/cel/attributes.js'
+import type { LogLimit } from '../../kit/log-limit.js'
+import type { Logger } from '../../kit/logger.js'
+import type { Phase } from '../../model/proc-entry.js'
+import { kindOf, REJECTED } from '../session/refusal-metadata.js'
 import type { CompiledWebhook, Guard } from './compiled-guard.js'
 import { exchangeFields, verifiedCaller } from './exchange-fields.js'
 import type { GuardDeps } from './guard-deps.js'

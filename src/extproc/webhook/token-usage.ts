@@ -1,6 +1,6 @@
 // Counts the tokens that guarded replies say were used.
 
-import type { Usage } from '../../llm/text/usage.js'
+import type { Usage } from '../llm/text/usage.js'
 import type { Guard } from './compiled-guard.js'
 import type { GuardDeps } from './guard-deps.js'
 

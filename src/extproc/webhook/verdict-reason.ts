@@ -1,8 +1,8 @@
 // Limits what the log and the client get of the reason that a webhook gives with its verdict
 // (docs/guardrail-webhook.md).
 
-import { escaped } from '../../decision-log.js'
-import type { JsonObjectNode } from '../../json/members.js'
+import { escaped } from '../../kit/decision-log.js'
+import type { JsonObjectNode } from '../../kit/json/members.js'
 
 /** Maximum length kept of a reason, in characters: enough for the log to find a whole credential in it. */
 const MOST_KEPT = 65_536

@@ -1,21 +1,21 @@
 // Parses the body of a webhook's answer strictly: it must be exactly one of the three verdicts (decisions 15 and 16).
 
-import type { Ending } from '../../ending.js'
-import type { Phase } from '../../ir/proc-entry.js'
-import type { JsonNode, JsonProblem } from '../../json/json-node.js'
+import type { Ending } from '../../kit/ending.js'
+import type { JsonNode, JsonProblem } from '../../kit/json/json-node.js'
 import {
   type JsonText,
   readJson,
   readJsonInTurns,
   readJsonTextInTurns,
-} from '../../json/json-text.js'
-import { MAX_VALUES } from '../../json/keeps.js'
-import type { JsonObjectNode } from '../../json/members.js'
-import type { EntryPart } from '../../llm/text/conversation.js'
-import { ownPart } from '../../own-text.js'
-import { err, ok, type Result } from '../../result.js'
-import { inTurns, nextTurn, Pace, unitsOf, type Work } from '../../turns.js'
-import { joinInTurns } from '../../utf8.js'
+} from '../../kit/json/json-text.js'
+import { MAX_VALUES } from '../../kit/json/keeps.js'
+import type { JsonObjectNode } from '../../kit/json/members.js'
+import { ownPart } from '../../kit/own-text.js'
+import { err, ok, type Result } from '../../kit/result.js'
+import { inTurns, nextTurn, Pace, unitsOf, type Work } from '../../kit/turns.js'
+import { joinInTurns } from '../../kit/utf8.js'
+import type { Phase } from '../../model/proc-entry.js'
+import type { EntryPart } from '../llm/text/conversation.js'
 import { reasonOf } from './verdict-reason.js'
 
 /** An entry that a webhook was shown. */

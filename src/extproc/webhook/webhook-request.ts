@@ -1,14 +1,14 @@
 // Builds what a webhook is asked: the entries in its wire format, and the headers from expressions (decisions 15 and
 // 24).
 
-import type { Attributes } from '../../cel/attributes.js'
-import { Budget } from '../../cel/budget.js'
-import { HOP, HOPS_HEADER, MAX_HOPS, QUESTION_HOPS } from '../../ir/hops.js'
-import type { Phase } from '../../ir/proc-entry.js'
-import { quoted } from '../../json/print-json.js'
-import type { EntryPart } from '../../llm/text/conversation.js'
-import { Pace, PIECE, piecesOf, type Soon, unitsOf, type Work } from '../../turns.js'
-import { joinInTurns } from '../../utf8.js'
+import type { Attributes } from '../../extauthz/cel/attributes.js'
+import { Budget } from '../../extauthz/cel/budget.js'
+import { quoted } from '../../kit/json/print-json.js'
+import { Pace, PIECE, piecesOf, type Soon, unitsOf, type Work } from '../../kit/turns.js'
+import { joinInTurns } from '../../kit/utf8.js'
+import { HOP, HOPS_HEADER, MAX_HOPS, QUESTION_HOPS } from '../../model/hops.js'
+import type { Phase } from '../../model/proc-entry.js'
+import type { EntryPart } from '../llm/text/conversation.js'
 import type { CompiledWebhook } from './compiled-guard.js'
 import type { Shown } from './webhook-answer.js'
 

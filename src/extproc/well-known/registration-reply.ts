@@ -1,14 +1,18 @@
 // Answers a client registration, with the configured client or the identity provider's own answer (decision 12).
 
-import { abortSignalOf, type Ending } from '../../ending.js'
-import { HOPS_HEADER, hopsOfCall } from '../../ir/hops.js'
-import { namespaceIn } from '../../ir/names.js'
-import type { Registration } from '../../ir/proc-entry.js'
-import type { RemoteTarget } from '../../ir/remote-target.js'
-import { answerRegistration, type JsonReply, parseRegistration } from '../../oauth/registration.js'
-import type { CallRemote, RemoteAnswer } from '../../remote/http-call.js'
-import { errorReply, jsonReply, type Reply } from '../stream/immediate-response.js'
-import type { Slots } from '../stream/slots.js'
+import {
+  answerRegistration,
+  type JsonReply,
+  parseRegistration,
+} from '../../extauthz/oauth/registration.js'
+import { abortSignalOf, type Ending } from '../../kit/ending.js'
+import type { CallRemote, RemoteAnswer } from '../../kit/http/http-call.js'
+import { HOPS_HEADER, hopsOfCall } from '../../model/hops.js'
+import { namespaceIn } from '../../model/names.js'
+import type { Registration } from '../../model/proc-entry.js'
+import type { RemoteTarget } from '../../model/remote-target.js'
+import { errorReply, jsonReply, type Reply } from '../session/immediate-response.js'
+import type { Slots } from '../session/slots.js'
 
 /** What registration needs. */
 export interface RegistrationDeps {

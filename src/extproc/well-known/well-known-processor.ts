@@ -1,21 +1,25 @@
 // Answers every request on the well-known paths of an MCP route; none of them reaches a backend (decisions 12b and 13).
 
-import { networkOf } from '../../addresses/network-of.js'
-import { type DecisionLog, hider, requestFields } from '../../decision-log.js'
-import { abortSignalOf, type Ending } from '../../ending.js'
-import { ProcessingMode_BodySendMode as BodySendMode } from '../../grpc/generated/envoy/extensions/filters/http/ext_proc/v3/processing_mode_pb.js'
-import type { JsonObject } from '../../ir/json.js'
-import type { WellKnownEntry } from '../../ir/proc-entry.js'
-import type { Relay } from '../../ir/relay.js'
-import { baseUrl } from '../../oauth/base-url.js'
-import { oauthDocumentAt, type RelayEndpoint, relayEndpointAt } from '../../oauth/paths.js'
-import { MAX_REGISTRATION_BYTES } from '../../oauth/registration.js'
-import { buildRelayMetadata } from '../../oauth/relay/metadata.js'
-import { buildResourceMetadata } from '../../oauth/resource-metadata.js'
-import { buildServerMetadata } from '../../oauth/server-metadata.js'
-import { refusedEarly, type RelayDeps, relayReply } from '../relay/relay-replies.js'
-import { relayRequest } from '../relay/relay-request.js'
-import { startBodyClock } from '../stream/body-clock.js'
+import {
+  refusedEarly,
+  type RelayDeps,
+  relayReply,
+} from '../../addons/relay/extproc/relay-replies.js'
+import { relayRequest } from '../../addons/relay/extproc/relay-request.js'
+import { buildRelayMetadata } from '../../addons/relay/oauth/metadata.js'
+import { baseUrl } from '../../extauthz/oauth/base-url.js'
+import { oauthDocumentAt, type RelayEndpoint, relayEndpointAt } from '../../extauthz/oauth/paths.js'
+import { MAX_REGISTRATION_BYTES } from '../../extauthz/oauth/registration.js'
+import { buildResourceMetadata } from '../../extauthz/oauth/resource-metadata.js'
+import { buildServerMetadata } from '../../extauthz/oauth/server-metadata.js'
+import { networkOf } from '../../kit/addresses/network-of.js'
+import { type DecisionLog, hider, requestFields } from '../../kit/decision-log.js'
+import { abortSignalOf, type Ending } from '../../kit/ending.js'
+import type { JsonObject } from '../../model/json.js'
+import type { WellKnownEntry } from '../../model/proc-entry.js'
+import type { Relay } from '../../model/relay.js'
+import { ProcessingMode_BodySendMode as BodySendMode } from '../../wire/grpc/generated/envoy/extensions/filters/http/ext_proc/v3/processing_mode_pb.js'
+import { startBodyClock } from '../session/body-clock.js'
 import {
   AWAIT_BODY,
   errorReply,
@@ -23,17 +27,17 @@ import {
   jsonReply,
   type Reply,
   withRequestId,
-} from '../stream/immediate-response.js'
-import { loggedRequest } from '../stream/logged-request.js'
-import type { BodyPart, HeadersPart } from '../stream/process-message.js'
+} from '../session/immediate-response.js'
+import { loggedRequest } from '../session/logged-request.js'
+import type { BodyPart, HeadersPart } from '../session/process-message.js'
 import {
   type FirstMessage,
   type Processor,
   type ProcessorStream,
   UnexpectedMessage,
-} from '../stream/processor.js'
-import { kindOf, reasonIn } from '../stream/refusal-metadata.js'
-import { type RequestView, requestView } from '../stream/request-view.js'
+} from '../session/processor.js'
+import { kindOf, reasonIn } from '../session/refusal-metadata.js'
+import { type RequestView, requestView } from '../session/request-view.js'
 import { refusedReply, type RegistrationDeps, registrationReply } from './registration-reply.js'
 
 const BUFFERED: number = BodySendMode.BUFFERED

@@ -1,24 +1,24 @@
 // Builds the bootstrap of an Envoy that gets everything else from Gatehouse over ADS.
 
 import { create } from '@bufbuild/protobuf'
+import type { JsonObject } from '../../model/json.js'
+import { XDS_CLUSTER } from '../../model/names.js'
 import {
   type Admin,
   AdminSchema,
   type Bootstrap,
   type Bootstrap_DynamicResourcesSchema as DynamicResourcesSchema,
   BootstrapSchema,
-} from '../../grpc/generated/envoy/config/bootstrap/v3/bootstrap_pb.js'
+} from '../../wire/grpc/generated/envoy/config/bootstrap/v3/bootstrap_pb.js'
 import {
   ApiConfigSource_ApiType as ApiType,
   ApiVersion,
-} from '../../grpc/generated/envoy/config/core/v3/config_source_pb.js'
+} from '../../wire/grpc/generated/envoy/config/core/v3/config_source_pb.js'
 import {
   type OverloadManager,
   OverloadManagerSchema,
-} from '../../grpc/generated/envoy/config/overload/v3/overload_pb.js'
-import { DownstreamConnectionsConfigSchema } from '../../grpc/generated/envoy/extensions/resource_monitors/downstream_connections/v3/downstream_connections_pb.js'
-import type { JsonObject } from '../../ir/json.js'
-import { XDS_CLUSTER } from '../../ir/names.js'
+} from '../../wire/grpc/generated/envoy/config/overload/v3/overload_pb.js'
+import { DownstreamConnectionsConfigSchema } from '../../wire/grpc/generated/envoy/extensions/resource_monitors/downstream_connections/v3/downstream_connections_pb.js'
 import { messageJson } from '../encode/read.js'
 import { ADS_SOURCE, durationOf, type FieldsOf, typedConfig } from '../translator/messages.js'
 import {

@@ -1,8 +1,8 @@
 // Extracts the parts of a static configuration to merge into that of another Envoy: the clusters, and what each filter
 // chain's connection manager needs. Addresses, TLS, access logs and the trust in proxies stay as they are there.
 
-import { isJsonObject, type Json, type JsonObject } from '../../ir/json.js'
-import { ROUTER_FILTER } from '../translator/filter-names.js'
+import { isJsonObject, type Json, type JsonObject } from '../../model/json.js'
+import { ROUTER_FILTER } from '../translator/filters/filter-names.js'
 
 /** Fields of an HttpConnectionManager without which routes could be bypassed or answers would say less. */
 const MANAGER_FIELDS = [

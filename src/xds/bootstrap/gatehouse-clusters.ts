@@ -3,35 +3,35 @@
 
 import { isIP } from 'node:net'
 import { create } from '@bufbuild/protobuf'
+import { EXT_AUTHZ_CLUSTER, EXT_PROC_CLUSTER, XDS_CLUSTER } from '../../model/names.js'
 import {
   type CircuitBreakers,
   CircuitBreakersSchema,
-} from '../../grpc/generated/envoy/config/cluster/v3/circuit_breaker_pb.js'
+} from '../../wire/grpc/generated/envoy/config/cluster/v3/circuit_breaker_pb.js'
 import {
   type Cluster,
   Cluster_DiscoveryType,
   Cluster_DnsLookupFamily,
   ClusterSchema,
-} from '../../grpc/generated/envoy/config/cluster/v3/cluster_pb.js'
+} from '../../wire/grpc/generated/envoy/config/cluster/v3/cluster_pb.js'
 import {
   type Address,
   AddressSchema,
-} from '../../grpc/generated/envoy/config/core/v3/address_pb.js'
+} from '../../wire/grpc/generated/envoy/config/core/v3/address_pb.js'
 import {
   type TransportSocket,
   TransportSocketSchema,
-} from '../../grpc/generated/envoy/config/core/v3/base_pb.js'
+} from '../../wire/grpc/generated/envoy/config/core/v3/base_pb.js'
 import {
   type HealthCheck,
   HealthCheckSchema,
-} from '../../grpc/generated/envoy/config/core/v3/health_check_pb.js'
+} from '../../wire/grpc/generated/envoy/config/core/v3/health_check_pb.js'
 import {
   type KeepaliveSettings,
   KeepaliveSettingsSchema,
-} from '../../grpc/generated/envoy/config/core/v3/protocol_pb.js'
-import { TlsParameters_TlsProtocol } from '../../grpc/generated/envoy/extensions/transport_sockets/tls/v3/common_pb.js'
-import { UpstreamTlsContextSchema } from '../../grpc/generated/envoy/extensions/transport_sockets/tls/v3/tls_pb.js'
-import { EXT_AUTHZ_CLUSTER, EXT_PROC_CLUSTER, XDS_CLUSTER } from '../../ir/names.js'
+} from '../../wire/grpc/generated/envoy/config/core/v3/protocol_pb.js'
+import { TlsParameters_TlsProtocol } from '../../wire/grpc/generated/envoy/extensions/transport_sockets/tls/v3/common_pb.js'
+import { UpstreamTlsContextSchema } from '../../wire/grpc/generated/envoy/extensions/transport_sockets/tls/v3/tls_pb.js'
 import { http2Options } from '../translator/cluster.js'
 import { lbEndpoint, socketAddress } from '../translator/load-assignment.js'
 import {

@@ -1,7 +1,7 @@
 // The Envoy runtime settings of every configuration that Gatehouse writes.
 
 import { create } from '@bufbuild/protobuf'
-import { LayeredRuntimeSchema } from '../../grpc/generated/envoy/config/bootstrap/v3/bootstrap_pb.js'
+import { LayeredRuntimeSchema } from '../../wire/grpc/generated/envoy/config/bootstrap/v3/bootstrap_pb.js'
 
 /**
  * envoy.config.bootstrap.v3.LayeredRuntime. Envoy's default limit of 100 instructions rejects patterns as simple as

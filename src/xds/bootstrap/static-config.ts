@@ -3,37 +3,37 @@
 
 import { create } from '@bufbuild/protobuf'
 import { type Any, anyPack, anyUnpack } from '@bufbuild/protobuf/wkt'
+import type { Ir } from '../../model/ir.js'
 import {
   type Bootstrap,
   type Bootstrap_StaticResourcesSchema as StaticResourcesSchema,
   BootstrapSchema,
-} from '../../grpc/generated/envoy/config/bootstrap/v3/bootstrap_pb.js'
+} from '../../wire/grpc/generated/envoy/config/bootstrap/v3/bootstrap_pb.js'
 import {
   type Cluster,
   Cluster_DiscoveryType,
   ClusterSchema,
-} from '../../grpc/generated/envoy/config/cluster/v3/cluster_pb.js'
-import { ClusterLoadAssignmentSchema } from '../../grpc/generated/envoy/config/endpoint/v3/endpoint_pb.js'
-import type { FilterChain } from '../../grpc/generated/envoy/config/listener/v3/listener_components_pb.js'
+} from '../../wire/grpc/generated/envoy/config/cluster/v3/cluster_pb.js'
+import { ClusterLoadAssignmentSchema } from '../../wire/grpc/generated/envoy/config/endpoint/v3/endpoint_pb.js'
+import type { FilterChain } from '../../wire/grpc/generated/envoy/config/listener/v3/listener_components_pb.js'
 import {
   type Listener,
   ListenerSchema,
-} from '../../grpc/generated/envoy/config/listener/v3/listener_pb.js'
+} from '../../wire/grpc/generated/envoy/config/listener/v3/listener_pb.js'
 import {
   type RouteConfiguration,
   RouteConfigurationSchema,
-} from '../../grpc/generated/envoy/config/route/v3/route_pb.js'
-import { HttpConnectionManagerSchema } from '../../grpc/generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js'
+} from '../../wire/grpc/generated/envoy/config/route/v3/route_pb.js'
+import { HttpConnectionManagerSchema } from '../../wire/grpc/generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js'
 import {
   type Secret,
   SecretSchema,
-} from '../../grpc/generated/envoy/extensions/transport_sockets/tls/v3/secret_pb.js'
+} from '../../wire/grpc/generated/envoy/extensions/transport_sockets/tls/v3/secret_pb.js'
 import {
   type CommonTlsContext,
   DownstreamTlsContextSchema,
   UpstreamTlsContextSchema,
-} from '../../grpc/generated/envoy/extensions/transport_sockets/tls/v3/tls_pb.js'
-import type { Ir } from '../../ir/ir.js'
+} from '../../wire/grpc/generated/envoy/extensions/transport_sockets/tls/v3/tls_pb.js'
 import type { EncodedResource } from '../encode/encode.js'
 import type { EncodedRoutes } from '../encode/encode-routes.js'
 import { decode } from '../encode/read.js'

@@ -2,20 +2,20 @@
 // each call, from a file that Envoy follows. Health checks pass no filters, and so have no token.
 
 import { create } from '@bufbuild/protobuf'
+import type { JsonObject } from '../../model/json.js'
+import { ENVOY_TOKEN_HEADER } from '../../model/names.js'
 import {
   ApiVersion,
   ConfigSourceSchema,
-} from '../../grpc/generated/envoy/config/core/v3/config_source_pb.js'
-import { CredentialInjectorSchema } from '../../grpc/generated/envoy/extensions/filters/http/credential_injector/v3/credential_injector_pb.js'
-import { UpstreamCodecSchema } from '../../grpc/generated/envoy/extensions/filters/http/upstream_codec/v3/upstream_codec_pb.js'
+} from '../../wire/grpc/generated/envoy/config/core/v3/config_source_pb.js'
+import { CredentialInjectorSchema } from '../../wire/grpc/generated/envoy/extensions/filters/http/credential_injector/v3/credential_injector_pb.js'
+import { UpstreamCodecSchema } from '../../wire/grpc/generated/envoy/extensions/filters/http/upstream_codec/v3/upstream_codec_pb.js'
 import {
   type HttpFilter,
   HttpFilterSchema,
-} from '../../grpc/generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js'
-import { GenericSchema } from '../../grpc/generated/envoy/extensions/http/injected_credentials/generic/v3/generic_pb.js'
-import { SecretSchema } from '../../grpc/generated/envoy/extensions/transport_sockets/tls/v3/secret_pb.js'
-import type { JsonObject } from '../../ir/json.js'
-import { ENVOY_TOKEN_HEADER } from '../../ir/names.js'
+} from '../../wire/grpc/generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js'
+import { GenericSchema } from '../../wire/grpc/generated/envoy/extensions/http/injected_credentials/generic/v3/generic_pb.js'
+import { SecretSchema } from '../../wire/grpc/generated/envoy/extensions/transport_sockets/tls/v3/secret_pb.js'
 import { messageJson } from '../encode/read.js'
 import { fileSource, packed, typedConfig } from '../translator/messages.js'
 

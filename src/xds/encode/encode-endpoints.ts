@@ -1,12 +1,12 @@
 // Encodes the endpoints of a cluster in slices, from the bytes of parts of the list: a Service may have tens of thousands.
 
 import { create } from '@bufbuild/protobuf'
+import type { Work } from '../../kit/turns.js'
 import {
   type LbEndpoint,
   LocalityLbEndpointsSchema,
-} from '../../grpc/generated/envoy/config/endpoint/v3/endpoint_components_pb.js'
-import { ClusterLoadAssignmentSchema } from '../../grpc/generated/envoy/config/endpoint/v3/endpoint_pb.js'
-import type { Work } from '../../turns.js'
+} from '../../wire/grpc/generated/envoy/config/endpoint/v3/endpoint_components_pb.js'
+import { ClusterLoadAssignmentSchema } from '../../wire/grpc/generated/envoy/config/endpoint/v3/endpoint_pb.js'
 import { fieldPrefixOf } from './elements.js'
 import { encodedBytes, type EncodedResource, hashOf, resourceOf } from './encode.js'
 import { lengthOf } from './parts.js'

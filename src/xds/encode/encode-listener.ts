@@ -3,11 +3,11 @@
 import {
   type FilterChain,
   FilterChainSchema,
-} from '../../grpc/generated/envoy/config/listener/v3/listener_components_pb.js'
+} from '../../wire/grpc/generated/envoy/config/listener/v3/listener_components_pb.js'
 import {
   type Listener,
   ListenerSchema,
-} from '../../grpc/generated/envoy/config/listener/v3/listener_pb.js'
+} from '../../wire/grpc/generated/envoy/config/listener/v3/listener_pb.js'
 import { encodedElementsOf, joinFields } from './elements.js'
 import { encode, type Encoded, type EncodedResource, resourceOf } from './encode.js'
 

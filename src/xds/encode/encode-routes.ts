@@ -2,19 +2,19 @@
 // they are, and a protobuf message is the concatenation of its fields in any order.
 
 import { create } from '@bufbuild/protobuf'
+import { type Chunk, createChunker } from '../../kit/incremental/chunked-list.js'
+import { memo } from '../../kit/incremental/memo.js'
+import { mapEach, type Work } from '../../kit/turns.js'
 import {
   type Route,
   RouteSchema,
   type VirtualHost,
   VirtualHostSchema,
-} from '../../grpc/generated/envoy/config/route/v3/route_components_pb.js'
+} from '../../wire/grpc/generated/envoy/config/route/v3/route_components_pb.js'
 import {
   type RouteConfiguration,
   RouteConfigurationSchema,
-} from '../../grpc/generated/envoy/config/route/v3/route_pb.js'
-import { type Chunk, createChunker } from '../../incremental/chunked-list.js'
-import { memo } from '../../incremental/memo.js'
-import { mapEach, type Work } from '../../turns.js'
+} from '../../wire/grpc/generated/envoy/config/route/v3/route_pb.js'
 import { encodedElementsOf, encodedStringOf, joinFields } from './elements.js'
 import { encode, type Encoded, type EncodedResource, hashOf, resourceOf } from './encode.js'
 

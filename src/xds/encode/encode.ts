@@ -4,15 +4,15 @@
 
 import { hash } from 'node:crypto'
 import { type DescMessage, type MessageShape, toBinary } from '@bufbuild/protobuf'
-import { errorText, GatehouseError } from '../../errors.js'
+import { errorText, GatehouseError } from '../../kit/errors.js'
 import {
   type Cluster,
   ClusterSchema,
-} from '../../grpc/generated/envoy/config/cluster/v3/cluster_pb.js'
+} from '../../wire/grpc/generated/envoy/config/cluster/v3/cluster_pb.js'
 import {
   type Secret,
   SecretSchema,
-} from '../../grpc/generated/envoy/extensions/transport_sockets/tls/v3/secret_pb.js'
+} from '../../wire/grpc/generated/envoy/extensions/transport_sockets/tls/v3/secret_pb.js'
 import { TYPE_URL_PREFIX } from './type-urls.js'
 
 /** The bytes of a message, and their version. */

@@ -2,8 +2,8 @@
 
 import { create, type DescMessage, fromBinary, type MessageShape, toJson } from '@bufbuild/protobuf'
 import { AnySchema } from '@bufbuild/protobuf/wkt'
-import { registry } from '../../grpc/protos.js'
-import type { Json, JsonObject } from '../../ir/json.js'
+import type { Json, JsonObject } from '../../model/json.js'
+import { registry } from '../../wire/grpc/protos.js'
 import type { Encoded, EncodedResource } from './encode.js'
 import { joinAll } from './parts.js'
 

@@ -1,22 +1,27 @@
 // The ADS service: sends every connected Envoy the snapshot of its gateway, as state of the world or incrementally.
 
 import { fromBinary } from '@bufbuild/protobuf'
-import { errorText } from '../../errors.js'
-import type { Node } from '../../grpc/generated/envoy/config/core/v3/base_pb.js'
-import { AggregatedDiscoveryService } from '../../grpc/generated/envoy/service/discovery/v3/ads_pb.js'
+import { errorText } from '../../kit/errors.js'
+import { type Chunk, namedChunks } from '../../kit/incremental/chunked-list.js'
+import { listOf } from '../../kit/incremental/named-map.js'
+import { createLogLimit, type LogLimit } from '../../kit/log-limit.js'
+import type { Logger } from '../../kit/logger.js'
+import type { Node } from '../../wire/grpc/generated/envoy/config/core/v3/base_pb.js'
+import { AggregatedDiscoveryService } from '../../wire/grpc/generated/envoy/service/discovery/v3/ads_pb.js'
 import {
   type DeltaDiscoveryRequest,
   DeltaDiscoveryRequestSchema,
   type DiscoveryRequest,
   DiscoveryRequestSchema,
-} from '../../grpc/generated/envoy/service/discovery/v3/discovery_pb.js'
-import type { Peer } from '../../grpc/peer.js'
-import type { GrpcService, StreamCall, StreamListener, StreamMethod } from '../../grpc/service.js'
-import { GrpcError, Status } from '../../grpc/status.js'
-import { type Chunk, namedChunks } from '../../incremental/chunked-list.js'
-import { listOf } from '../../incremental/named-map.js'
-import { createLogLimit, type LogLimit } from '../../log-limit.js'
-import type { Logger } from '../../logger.js'
+} from '../../wire/grpc/generated/envoy/service/discovery/v3/discovery_pb.js'
+import type { Peer } from '../../wire/grpc/peer.js'
+import type {
+  GrpcService,
+  StreamCall,
+  StreamListener,
+  StreamMethod,
+} from '../../wire/grpc/service.js'
+import { GrpcError, Status } from '../../wire/grpc/status.js'
 import type { EncodedResource } from '../encode/encode.js'
 import { CLUSTER_TYPE, PUSH_ORDER, SECRET_TYPE, shortType } from '../encode/type-urls.js'
 import { AdsStream, type StreamRequest } from './ads-stream.js'

@@ -1,6 +1,6 @@
 // Per-type stream state: held, in-flight and rejected versions.
 
-import { compareText } from '../../incremental/sorted-list.js'
+import { compareText } from '../../kit/incremental/sorted-list.js'
 import type { EncodedResource } from '../encode/encode.js'
 import {
   type ChangedResources,

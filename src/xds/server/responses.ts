@@ -2,13 +2,13 @@
 
 import { create, toBinary } from '@bufbuild/protobuf'
 import { AnySchema } from '@bufbuild/protobuf/wkt'
+import { type Chunk, namedChunks } from '../../kit/incremental/chunked-list.js'
+import { memo } from '../../kit/incremental/memo.js'
 import {
   DeltaDiscoveryResponseSchema,
   DiscoveryResponseSchema,
   ResourceSchema,
-} from '../../grpc/generated/envoy/service/discovery/v3/discovery_pb.js'
-import { type Chunk, namedChunks } from '../../incremental/chunked-list.js'
-import { memo } from '../../incremental/memo.js'
+} from '../../wire/grpc/generated/envoy/service/discovery/v3/discovery_pb.js'
 import { encodedStringOf, fieldPrefixOf } from '../encode/elements.js'
 import type { EncodedResource } from '../encode/encode.js'
 import { joinShort, lengthOf } from '../encode/parts.js'

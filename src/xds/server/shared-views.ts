@@ -1,11 +1,11 @@
 // Views of resource maps: what hundreds of streams ask about the same thousands of resources, computed once per server.
 
 import { hash } from 'node:crypto'
-import { type Chunk, namedChunks } from '../../incremental/chunked-list.js'
-import { type Differences, differences } from '../../incremental/diff.js'
-import { briefMemo, memo } from '../../incremental/memo.js'
-import { listOf } from '../../incremental/named-map.js'
-import { compareText } from '../../incremental/sorted-list.js'
+import { type Chunk, namedChunks } from '../../kit/incremental/chunked-list.js'
+import { type Differences, differences } from '../../kit/incremental/diff.js'
+import { briefMemo, memo } from '../../kit/incremental/memo.js'
+import { listOf } from '../../kit/incremental/named-map.js'
+import { compareText } from '../../kit/incremental/sorted-list.js'
 import type { EncodedResource } from '../encode/encode.js'
 import type { ResourceMap } from './snapshot-cache.js'
 import { routeConfigurationOf } from './vhds.js'

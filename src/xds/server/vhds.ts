@@ -1,6 +1,6 @@
 // Virtual hosts as separate resources (VHDS): which route configuration they belong to, and which Envoys accept them.
 
-import type { Node } from '../../grpc/generated/envoy/config/core/v3/base_pb.js'
+import type { Node } from '../../wire/grpc/generated/envoy/config/core/v3/base_pb.js'
 import type { ResourceMap } from './snapshot-cache.js'
 
 /** Returns the route configuration of a virtual host: the part of its name before the last "/", as Envoy does. */

@@ -1,22 +1,29 @@
 // Builds the xDS resources from the Ir for each kind of Envoy: one that serves one Gateway, or all of them.
 
-import { type Chunk, concat, namedChunks } from '../../incremental/chunked-list.js'
-import { partDifferences } from '../../incremental/diff.js'
-import { memo, memoWork, memoWorkWith } from '../../incremental/memo.js'
-import type { Parts } from '../../incremental/sorted-list.js'
-import type { Destination } from '../../ir/destination.js'
-import type { Certificate, FilterChain, Gateway, Ir, Listener, VirtualHost } from '../../ir/ir.js'
-import { ANSWERED_CLUSTER, UNRESOLVED_CLUSTER } from '../../ir/names.js'
-import type { Route } from '../../ir/route.js'
-import { atOnce, mapEach, mapWork, type Work } from '../../turns.js'
+import { type Chunk, concat, namedChunks } from '../../kit/incremental/chunked-list.js'
+import { partDifferences } from '../../kit/incremental/diff.js'
+import { memo, memoWork, memoWorkWith } from '../../kit/incremental/memo.js'
+import type { Parts } from '../../kit/incremental/sorted-list.js'
+import { atOnce, mapEach, mapWork, type Work } from '../../kit/turns.js'
+import type { Destination } from '../../model/destination.js'
+import type {
+  Certificate,
+  FilterChain,
+  Gateway,
+  Ir,
+  Listener,
+  VirtualHost,
+} from '../../model/ir.js'
+import { ANSWERED_CLUSTER, UNRESOLVED_CLUSTER } from '../../model/names.js'
+import type { Route } from '../../model/route.js'
 import { encodeCluster, type EncodedResource, encodeSecret } from '../encode/encode.js'
 import { encodeLoadAssignment } from '../encode/encode-endpoints.js'
 import { encodeFilterChain, encodeListener } from '../encode/encode-listener.js'
 import { buildCluster, buildEmptyCluster } from './cluster.js'
 import { buildSecret } from './downstream-tls.js'
+import { collectorOf } from './filters/tracing.js'
 import { buildFilterChain, buildListener } from './listener.js'
 import { lbEndpointsOf } from './load-assignment.js'
-import { collectorOf } from './tracing.js'
 import { createXdsVerifier } from './verify-xds.js'
 import { createRouteConfigurationBuilder } from './virtual-host.js'
 import type { XdsOptions } from './xds-resources.js'

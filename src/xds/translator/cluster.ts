@@ -1,20 +1,20 @@
 // Builds Envoy's Cluster of a destination.
 
 import { create } from '@bufbuild/protobuf'
+import type { Destination } from '../../model/destination.js'
 import {
   type CircuitBreakers,
   CircuitBreakersSchema,
-} from '../../grpc/generated/envoy/config/cluster/v3/circuit_breaker_pb.js'
+} from '../../wire/grpc/generated/envoy/config/cluster/v3/circuit_breaker_pb.js'
 import {
   type Cluster,
   Cluster_DiscoveryType,
   Cluster_DnsLookupFamily,
   ClusterSchema,
-} from '../../grpc/generated/envoy/config/cluster/v3/cluster_pb.js'
-import type { Http2ProtocolOptionsSchema } from '../../grpc/generated/envoy/config/core/v3/protocol_pb.js'
-import type { HttpFilter } from '../../grpc/generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js'
-import { HttpProtocolOptionsSchema } from '../../grpc/generated/envoy/extensions/upstreams/http/v3/http_protocol_options_pb.js'
-import type { Destination } from '../../ir/destination.js'
+} from '../../wire/grpc/generated/envoy/config/cluster/v3/cluster_pb.js'
+import type { Http2ProtocolOptionsSchema } from '../../wire/grpc/generated/envoy/config/core/v3/protocol_pb.js'
+import type { HttpFilter } from '../../wire/grpc/generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js'
+import { HttpProtocolOptionsSchema } from '../../wire/grpc/generated/envoy/extensions/upstreams/http/v3/http_protocol_options_pb.js'
 import { buildLoadAssignment } from './load-assignment.js'
 import { ADS_SOURCE, durationOf, type FieldsOf, packed } from './messages.js'
 import { buildUpstreamTls } from './upstream-tls.js'

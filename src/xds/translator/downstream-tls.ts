@@ -1,21 +1,21 @@
 // Builds Envoy's TLS transport socket of a filter chain; certificates are delivered over SDS.
 
 import { create } from '@bufbuild/protobuf'
+import type { Certificate, ClientTls, DownstreamTls } from '../../model/ir.js'
 import {
   type TransportSocket,
   TransportSocketSchema,
-} from '../../grpc/generated/envoy/config/core/v3/base_pb.js'
+} from '../../wire/grpc/generated/envoy/config/core/v3/base_pb.js'
 import {
   CertificateValidationContext_TrustChainVerification as TrustChainVerification,
   CertificateValidationContextSchema,
   TlsParameters_TlsProtocol,
-} from '../../grpc/generated/envoy/extensions/transport_sockets/tls/v3/common_pb.js'
+} from '../../wire/grpc/generated/envoy/extensions/transport_sockets/tls/v3/common_pb.js'
 import {
   type Secret,
   SecretSchema,
-} from '../../grpc/generated/envoy/extensions/transport_sockets/tls/v3/secret_pb.js'
-import { DownstreamTlsContextSchema } from '../../grpc/generated/envoy/extensions/transport_sockets/tls/v3/tls_pb.js'
-import type { Certificate, ClientTls, DownstreamTls } from '../../ir/ir.js'
+} from '../../wire/grpc/generated/envoy/extensions/transport_sockets/tls/v3/secret_pb.js'
+import { DownstreamTlsContextSchema } from '../../wire/grpc/generated/envoy/extensions/transport_sockets/tls/v3/tls_pb.js'
 import { ADS_SOURCE, inlineString, typedConfig } from './messages.js'
 
 /** envoy.config.core.v3.TransportSocket */

@@ -2,24 +2,24 @@
 
 import type { DescField, DescMessage, MessageShape } from '@bufbuild/protobuf'
 import { AnySchema } from '@bufbuild/protobuf/wkt'
-import { HeaderValueSchema } from '../../grpc/generated/envoy/config/core/v3/base_pb.js'
-import {
-  HeaderMatcherSchema,
-  QueryParameterMatcherSchema,
-  RouteSchema,
-  VirtualHostSchema,
-} from '../../grpc/generated/envoy/config/route/v3/route_components_pb.js'
-import { RouteConfigurationSchema } from '../../grpc/generated/envoy/config/route/v3/route_pb.js'
-import { TlsCertificateSchema } from '../../grpc/generated/envoy/extensions/transport_sockets/tls/v3/common_pb.js'
-import { GenericSecretSchema } from '../../grpc/generated/envoy/extensions/transport_sockets/tls/v3/secret_pb.js'
-import { registry } from '../../grpc/protos.js'
 import {
   isJsonObject,
   type Json,
   type JsonObject,
   type LazyJson,
   type LazyJsonObject,
-} from '../../ir/json.js'
+} from '../../model/json.js'
+import { HeaderValueSchema } from '../../wire/grpc/generated/envoy/config/core/v3/base_pb.js'
+import {
+  HeaderMatcherSchema,
+  QueryParameterMatcherSchema,
+  RouteSchema,
+  VirtualHostSchema,
+} from '../../wire/grpc/generated/envoy/config/route/v3/route_components_pb.js'
+import { RouteConfigurationSchema } from '../../wire/grpc/generated/envoy/config/route/v3/route_pb.js'
+import { TlsCertificateSchema } from '../../wire/grpc/generated/envoy/extensions/transport_sockets/tls/v3/common_pb.js'
+import { GenericSecretSchema } from '../../wire/grpc/generated/envoy/extensions/transport_sockets/tls/v3/secret_pb.js'
+import { registry } from '../../wire/grpc/protos.js'
 import type { EncodedResource } from '../encode/encode.js'
 import type { EncodedHost, EncodedRoute, EncodedRoutes } from '../encode/encode-routes.js'
 import { decode, messageJson, resourceJson } from '../encode/read.js'

@@ -1,17 +1,8 @@
 // Builds Envoy's RouteAction: one or more weighted clusters, Host, path, timeouts and upgrades.
 
 import { create } from '@bufbuild/protobuf'
-import {
-  type RouteAction,
-  type RouteAction_RequestMirrorPolicy as RequestMirrorPolicy,
-  RouteAction_RequestMirrorPolicySchema as RequestMirrorPolicySchema,
-  RouteActionSchema,
-  type WeightedCluster_ClusterWeight as ClusterWeight,
-  WeightedCluster_ClusterWeightSchema as ClusterWeightSchema,
-} from '../../grpc/generated/envoy/config/route/v3/route_components_pb.js'
-import { FractionalPercent_DenominatorType } from '../../grpc/generated/envoy/type/v3/percent_pb.js'
-import { LOOP_DETECTED } from '../../ir/hops.js'
-import { UNRESOLVED_CLUSTER } from '../../ir/names.js'
+import { LOOP_DETECTED } from '../../model/hops.js'
+import { UNRESOLVED_CLUSTER } from '../../model/names.js'
 import type {
   ForwardAction,
   HeaderModifier,
@@ -19,10 +10,19 @@ import type {
   Route,
   Timeouts,
   WeightedDestination,
-} from '../../ir/route.js'
+} from '../../model/route.js'
+import {
+  type RouteAction,
+  type RouteAction_RequestMirrorPolicy as RequestMirrorPolicy,
+  RouteAction_RequestMirrorPolicySchema as RequestMirrorPolicySchema,
+  RouteActionSchema,
+  type WeightedCluster_ClusterWeight as ClusterWeight,
+  WeightedCluster_ClusterWeightSchema as ClusterWeightSchema,
+} from '../../wire/grpc/generated/envoy/config/route/v3/route_components_pb.js'
+import { FractionalPercent_DenominatorType } from '../../wire/grpc/generated/envoy/type/v3/percent_pb.js'
+import { UNRESOLVED_MARK } from './filters/local-reply.js'
 import { headerFields } from './headers.js'
 import { COUNT_COPY } from './hops.js'
-import { UNRESOLVED_MARK } from './local-reply.js'
 import { durationOf, type FieldsOf } from './messages.js'
 import { pathRewrite } from './path-rewrite.js'
 import { headersTowards } from './request-headers.js'

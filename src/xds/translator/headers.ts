@@ -1,12 +1,12 @@
 // Converts header modifiers into the four header fields that Envoy's routes and weighted clusters share.
 
 import { create } from '@bufbuild/protobuf'
+import type { Header, HeaderModifier } from '../../model/route.js'
 import {
   type HeaderValueOption,
   HeaderValueOption_HeaderAppendAction as AppendAction,
   HeaderValueOptionSchema,
-} from '../../grpc/generated/envoy/config/core/v3/base_pb.js'
-import type { Header, HeaderModifier } from '../../ir/route.js'
+} from '../../wire/grpc/generated/envoy/config/core/v3/base_pb.js'
 
 /** Whether Envoy would reject a configuration that changes the header; a rewrite changes the Host (forward.ts). */
 const isRoutingHeader = (name: string): boolean =>

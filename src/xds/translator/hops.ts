@@ -2,20 +2,20 @@
 // has passed too often is answered 508.
 
 import { create } from '@bufbuild/protobuf'
+import { COPY_HOPS, HOP, HOPS_HEADER, LOOP_DETECTED, MAX_HOPS } from '../../model/hops.js'
 import {
   type HeaderMutation,
   HeaderMutationSchema,
-} from '../../grpc/generated/envoy/config/common/mutation_rules/v3/mutation_rules_pb.js'
+} from '../../wire/grpc/generated/envoy/config/common/mutation_rules/v3/mutation_rules_pb.js'
 import {
   HeaderValueOption_HeaderAppendAction as AppendAction,
   HeaderValueOptionSchema,
-} from '../../grpc/generated/envoy/config/core/v3/base_pb.js'
+} from '../../wire/grpc/generated/envoy/config/core/v3/base_pb.js'
 import {
   type Route,
   RouteSchema,
-} from '../../grpc/generated/envoy/config/route/v3/route_components_pb.js'
-import { COPY_HOPS, HOP, HOPS_HEADER, LOOP_DETECTED, MAX_HOPS } from '../../ir/hops.js'
-import { buildExtAuthzPerRoute } from './ext-authz.js'
+} from '../../wire/grpc/generated/envoy/config/route/v3/route_components_pb.js'
+import { buildExtAuthzPerRoute } from './filters/ext-authz.js'
 import { inlineString, matching } from './messages.js'
 
 /** Applies to the whole route configuration: added last, as the request leaves, so no rule reads it earlier. */

@@ -1,19 +1,19 @@
 // Builds Envoy's Listener: one address with one filter chain, or for HTTPS one per server name.
 
 import { create } from '@bufbuild/protobuf'
+import type { FilterChain, Listener } from '../../model/ir.js'
 import {
   type FilterChain as EnvoyFilterChain,
   FilterChainSchema,
   ListenerFilterSchema,
-} from '../../grpc/generated/envoy/config/listener/v3/listener_components_pb.js'
+} from '../../wire/grpc/generated/envoy/config/listener/v3/listener_components_pb.js'
 import {
   type Listener as EnvoyListener,
   ListenerSchema,
-} from '../../grpc/generated/envoy/config/listener/v3/listener_pb.js'
-import { TlsInspectorSchema } from '../../grpc/generated/envoy/extensions/filters/listener/tls_inspector/v3/tls_inspector_pb.js'
-import type { FilterChain, Listener } from '../../ir/ir.js'
+} from '../../wire/grpc/generated/envoy/config/listener/v3/listener_pb.js'
+import { TlsInspectorSchema } from '../../wire/grpc/generated/envoy/extensions/filters/listener/tls_inspector/v3/tls_inspector_pb.js'
 import { buildDownstreamTls } from './downstream-tls.js'
-import { buildHttpConnectionManager } from './http-connection-manager.js'
+import { buildHttpConnectionManager } from './filters/http-connection-manager.js'
 import { socketAddress } from './load-assignment.js'
 import { type FieldsOf, typedConfig } from './messages.js'
 import type { XdsOptions } from './xds-resources.js'

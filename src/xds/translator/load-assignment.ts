@@ -1,19 +1,19 @@
 // Builds the endpoints of a destination, for Envoy's ClusterLoadAssignment.
 
 import { create } from '@bufbuild/protobuf'
+import type { Address as Endpoint } from '../../model/destination.js'
 import {
   type Address,
   AddressSchema,
-} from '../../grpc/generated/envoy/config/core/v3/address_pb.js'
+} from '../../wire/grpc/generated/envoy/config/core/v3/address_pb.js'
 import {
   type LbEndpoint,
   LbEndpointSchema,
-} from '../../grpc/generated/envoy/config/endpoint/v3/endpoint_components_pb.js'
+} from '../../wire/grpc/generated/envoy/config/endpoint/v3/endpoint_components_pb.js'
 import {
   type ClusterLoadAssignment,
   ClusterLoadAssignmentSchema,
-} from '../../grpc/generated/envoy/config/endpoint/v3/endpoint_pb.js'
-import type { Address as Endpoint } from '../../ir/destination.js'
+} from '../../wire/grpc/generated/envoy/config/endpoint/v3/endpoint_pb.js'
 
 /** envoy.config.core.v3.Address. address is an IP address, or a name where Envoy resolves one. */
 export const socketAddress = (address: string, port: number): Address =>

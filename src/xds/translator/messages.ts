@@ -5,15 +5,15 @@ import { type Any, anyPack, type Duration, durationFromMs } from '@bufbuild/prot
 import {
   type DataSource,
   DataSourceSchema,
-} from '../../grpc/generated/envoy/config/core/v3/base_pb.js'
+} from '../../wire/grpc/generated/envoy/config/core/v3/base_pb.js'
 import {
   ApiVersion,
   ConfigSourceSchema,
-} from '../../grpc/generated/envoy/config/core/v3/config_source_pb.js'
+} from '../../wire/grpc/generated/envoy/config/core/v3/config_source_pb.js'
 import {
   type StringMatcher,
   StringMatcherSchema,
-} from '../../grpc/generated/envoy/type/matcher/v3/string_pb.js'
+} from '../../wire/grpc/generated/envoy/type/matcher/v3/string_pb.js'
 
 /** Some fields of a message, for spreading into it. */
 export type FieldsOf<Desc extends DescMessage> = Extract<

@@ -1,13 +1,13 @@
 // Builds Envoy's prefix_rewrite or regex_rewrite, with slashes as the Gateway API defines them. The query is kept.
 
 import { create } from '@bufbuild/protobuf'
+import { escapeRegex, escapeSubstitution } from '../../model/regex.js'
+import type { PathMatch, PathRewrite } from '../../model/route.js'
+import { withoutSlashes } from '../../model/slashes.js'
 import {
   type RegexMatchAndSubstitute,
   RegexMatchAndSubstituteSchema,
-} from '../../grpc/generated/envoy/type/matcher/v3/regex_pb.js'
-import { escapeRegex, escapeSubstitution } from '../../ir/regex.js'
-import type { PathMatch, PathRewrite } from '../../ir/route.js'
-import { withoutSlashes } from '../../ir/slashes.js'
+} from '../../wire/grpc/generated/envoy/type/matcher/v3/regex_pb.js'
 
 /** A field of envoy.config.route.v3.RouteAction, and a case of RedirectAction's path_rewrite_specifier. */
 export type EnvoyRewrite =

@@ -1,12 +1,12 @@
 // Builds Envoy's RedirectAction, with the port in Location as the Gateway API defines it.
 
 import { create } from '@bufbuild/protobuf'
+import type { PathMatch, RedirectAction } from '../../model/route.js'
 import {
   type RedirectAction as EnvoyRedirect,
   RedirectAction_RedirectResponseCode as ResponseCode,
   RedirectActionSchema,
-} from '../../grpc/generated/envoy/config/route/v3/route_components_pb.js'
-import type { PathMatch, RedirectAction } from '../../ir/route.js'
+} from '../../wire/grpc/generated/envoy/config/route/v3/route_components_pb.js'
 import type { FieldsOf } from './messages.js'
 import { pathRewrite } from './path-rewrite.js'
 import type { RouteContext } from './route-context.js'

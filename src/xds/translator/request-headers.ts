@@ -1,7 +1,7 @@
 // Orders request header changes of a rule and its backendRef: those of the backendRef apply after those of the rule.
 // Envoy applies them in the opposite order, and the rule would overwrite what is meant for one backend.
 
-import type { Header, HeaderModifier, Route, WeightedDestination } from '../../ir/route.js'
+import type { Header, HeaderModifier, Route, WeightedDestination } from '../../model/route.js'
 
 /** Whether both are merged into the weighted clusters, instead of putting the rule's on the route. */
 const isJoined = ({ action, requestHeaders }: Route): boolean =>

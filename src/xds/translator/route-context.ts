@@ -1,6 +1,6 @@
 // The parts of the listener and virtual host that a route depends on.
 
-import type { FilterChain, Listener, VirtualHost } from '../../ir/ir.js'
+import type { FilterChain, Listener, VirtualHost } from '../../model/ir.js'
 
 /** The place in a listener that a route is translated for. */
 export interface RouteContext {

@@ -1,6 +1,8 @@
 // Builds Envoy's RouteMatch.
 
 import { create } from '@bufbuild/protobuf'
+import { escapeRegex } from '../../model/regex.js'
+import type { PathMatch, RouteMatch, ValueMatch } from '../../model/route.js'
 import {
   type HeaderMatcher,
   HeaderMatcherSchema,
@@ -8,11 +10,9 @@ import {
   QueryParameterMatcherSchema,
   type RouteMatch as EnvoyRouteMatch,
   RouteMatchSchema,
-} from '../../grpc/generated/envoy/config/route/v3/route_components_pb.js'
-import { RegexMatcherSchema } from '../../grpc/generated/envoy/type/matcher/v3/regex_pb.js'
-import type { StringMatcher } from '../../grpc/generated/envoy/type/matcher/v3/string_pb.js'
-import { escapeRegex } from '../../ir/regex.js'
-import type { PathMatch, RouteMatch, ValueMatch } from '../../ir/route.js'
+} from '../../wire/grpc/generated/envoy/config/route/v3/route_components_pb.js'
+import { RegexMatcherSchema } from '../../wire/grpc/generated/envoy/type/matcher/v3/regex_pb.js'
+import type { StringMatcher } from '../../wire/grpc/generated/envoy/type/matcher/v3/string_pb.js'
 import { containing, exactly, type FieldsOf, matching } from './messages.js'
 
 /**

@@ -2,17 +2,21 @@
 
 import { create } from '@bufbuild/protobuf'
 import type { Any } from '@bufbuild/protobuf/wkt'
+import { ANSWERED_CLUSTER } from '../../model/names.js'
+import type { Route } from '../../model/route.js'
 import {
   DirectResponseActionSchema,
   type Route as EnvoyRoute,
   RouteActionSchema,
   RouteSchema,
-} from '../../grpc/generated/envoy/config/route/v3/route_components_pb.js'
-import { ANSWERED_CLUSTER } from '../../ir/names.js'
-import type { Route } from '../../ir/route.js'
-import { buildCorsPolicy, CORS_RESPONSE_HEADERS, corsHeaders } from './cors.js'
-import { buildExtAuthzPerRoute } from './ext-authz.js'
-import { buildBodyPerRoute, buildExtProcPerRoute, buildGuardAuditPerRoute } from './ext-proc.js'
+} from '../../wire/grpc/generated/envoy/config/route/v3/route_components_pb.js'
+import { buildCorsPolicy, CORS_RESPONSE_HEADERS, corsHeaders } from './filters/cors.js'
+import { buildExtAuthzPerRoute } from './filters/ext-authz.js'
+import {
+  buildBodyPerRoute,
+  buildExtProcPerRoute,
+  buildGuardAuditPerRoute,
+} from './filters/ext-proc.js'
 import {
   BODY_FILTER,
   CORS_FILTER,
@@ -20,11 +24,11 @@ import {
   GUARD_AUDIT_FILTER,
   LIMIT_AUDIT_FILTER,
   LOCAL_RATE_LIMIT_FILTER,
-} from './filter-names.js'
+} from './filters/filter-names.js'
+import { buildLimitAudit, buildLocalRateLimit } from './filters/local-rate-limit.js'
+import { buildRefusal } from './filters/local-reply.js'
 import { buildForward } from './forward.js'
 import { headerFields } from './headers.js'
-import { buildLimitAudit, buildLocalRateLimit } from './local-rate-limit.js'
-import { buildRefusal } from './local-reply.js'
 import { type FieldsOf, inlineString } from './messages.js'
 import { buildRedirect } from './redirect.js'
 import { headersOfRoute } from './request-headers.js'

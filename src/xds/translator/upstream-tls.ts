@@ -2,19 +2,19 @@
 
 import { isIP } from 'node:net'
 import { create } from '@bufbuild/protobuf'
+import type { Destination, SubjectAltName, UpstreamTls } from '../../model/destination.js'
 import {
   type DataSource,
   type TransportSocket,
   TransportSocketSchema,
-} from '../../grpc/generated/envoy/config/core/v3/base_pb.js'
+} from '../../wire/grpc/generated/envoy/config/core/v3/base_pb.js'
 import {
   type SubjectAltNameMatcher,
   SubjectAltNameMatcher_SanType as SanType,
   SubjectAltNameMatcherSchema,
   TlsParameters_TlsProtocol,
-} from '../../grpc/generated/envoy/extensions/transport_sockets/tls/v3/common_pb.js'
-import { UpstreamTlsContextSchema } from '../../grpc/generated/envoy/extensions/transport_sockets/tls/v3/tls_pb.js'
-import type { Destination, SubjectAltName, UpstreamTls } from '../../ir/destination.js'
+} from '../../wire/grpc/generated/envoy/extensions/transport_sockets/tls/v3/common_pb.js'
+import { UpstreamTlsContextSchema } from '../../wire/grpc/generated/envoy/extensions/transport_sockets/tls/v3/tls_pb.js'
 import { ADS_SOURCE, exactly, fileSource, inlineString, typedConfig } from './messages.js'
 
 const sanMatcher = (sanType: SanType, value: string): SubjectAltNameMatcher =>

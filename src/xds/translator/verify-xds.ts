@@ -3,31 +3,31 @@
 // as a whole (an undefined name).
 
 import { type Any, anyUnpack } from '@bufbuild/protobuf/wkt'
+import { type Chunk, concat, namedChunks } from '../../kit/incremental/chunked-list.js'
+import { briefMemo, briefMemoWork, memo, memoWork } from '../../kit/incremental/memo.js'
+import { mapEach, mapWork, type Work } from '../../kit/turns.js'
+import { ROUTE_CONTEXT_KEY } from '../../model/names.js'
 import {
   type Cluster,
   Cluster_DiscoveryType,
   ClusterSchema,
-} from '../../grpc/generated/envoy/config/cluster/v3/cluster_pb.js'
-import type { FilterChain } from '../../grpc/generated/envoy/config/listener/v3/listener_components_pb.js'
-import { ListenerSchema } from '../../grpc/generated/envoy/config/listener/v3/listener_pb.js'
+} from '../../wire/grpc/generated/envoy/config/cluster/v3/cluster_pb.js'
+import type { FilterChain } from '../../wire/grpc/generated/envoy/config/listener/v3/listener_components_pb.js'
+import { ListenerSchema } from '../../wire/grpc/generated/envoy/config/listener/v3/listener_pb.js'
 import {
   type Route,
   RouteSchema,
-} from '../../grpc/generated/envoy/config/route/v3/route_components_pb.js'
-import { ExtAuthzPerRouteSchema } from '../../grpc/generated/envoy/extensions/filters/http/ext_authz/v3/ext_authz_pb.js'
-import { HttpConnectionManagerSchema } from '../../grpc/generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js'
+} from '../../wire/grpc/generated/envoy/config/route/v3/route_components_pb.js'
+import { ExtAuthzPerRouteSchema } from '../../wire/grpc/generated/envoy/extensions/filters/http/ext_authz/v3/ext_authz_pb.js'
+import { HttpConnectionManagerSchema } from '../../wire/grpc/generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js'
 import {
   DownstreamTlsContextSchema,
   UpstreamTlsContextSchema,
-} from '../../grpc/generated/envoy/extensions/transport_sockets/tls/v3/tls_pb.js'
-import { type Chunk, concat, namedChunks } from '../../incremental/chunked-list.js'
-import { briefMemo, briefMemoWork, memo, memoWork } from '../../incremental/memo.js'
-import { ROUTE_CONTEXT_KEY } from '../../ir/names.js'
-import { mapEach, mapWork, type Work } from '../../turns.js'
+} from '../../wire/grpc/generated/envoy/extensions/transport_sockets/tls/v3/tls_pb.js'
 import type { Encoded, EncodedResource } from '../encode/encode.js'
 import type { EncodedHost, EncodedRoute, EncodedRoutes } from '../encode/encode-routes.js'
 import { decode } from '../encode/read.js'
-import { EXT_AUTHZ_FILTER } from './filter-names.js'
+import { EXT_AUTHZ_FILTER } from './filters/filter-names.js'
 import type { XdsResources } from './xds-resources.js'
 
 interface Named {

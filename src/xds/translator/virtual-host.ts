@@ -1,20 +1,20 @@
 // Builds Envoy's RouteConfiguration and VirtualHosts. Domains have no variants with a port, which is ignored.
 
 import { create } from '@bufbuild/protobuf'
+import { type Chunk, concat, namedChunks } from '../../kit/incremental/chunked-list.js'
+import { memo, memoWith, memoWorkWith } from '../../kit/incremental/memo.js'
+import { mapEach, mapWork, type Work } from '../../kit/turns.js'
+import type { FilterChain, Listener, VirtualHost } from '../../model/ir.js'
+import { isProtected } from '../../model/is-protected.js'
+import type { Route } from '../../model/route.js'
 import {
   RouteSchema,
   VirtualHostSchema,
-} from '../../grpc/generated/envoy/config/route/v3/route_components_pb.js'
+} from '../../wire/grpc/generated/envoy/config/route/v3/route_components_pb.js'
 import {
   RouteConfigurationSchema,
   VhdsSchema,
-} from '../../grpc/generated/envoy/config/route/v3/route_pb.js'
-import { type Chunk, concat, namedChunks } from '../../incremental/chunked-list.js'
-import { memo, memoWith, memoWorkWith } from '../../incremental/memo.js'
-import type { FilterChain, Listener, VirtualHost } from '../../ir/ir.js'
-import { isProtected } from '../../ir/is-protected.js'
-import type { Route } from '../../ir/route.js'
-import { mapEach, mapWork, type Work } from '../../turns.js'
+} from '../../wire/grpc/generated/envoy/config/route/v3/route_pb.js'
 import { encode, type Encoded } from '../encode/encode.js'
 import {
   createRoutesEncoder,
@@ -24,9 +24,9 @@ import {
   encodeRoute,
   withName,
 } from '../encode/encode-routes.js'
+import { isForMcp, pathParameterRoute } from './filters/path-parameters.js'
 import { COUNT_HOPS, TOO_MANY_HOPS } from './hops.js'
 import { ADS_SOURCE } from './messages.js'
-import { isForMcp, pathParameterRoute } from './path-parameters.js'
 import { buildRoute } from './route.js'
 import { contextKey, type RouteContext, routeContext } from './route-context.js'
 

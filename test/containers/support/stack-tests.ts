@@ -2,8 +2,8 @@
 // prompts, and shutdown on SIGTERM.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createPrint } from '../../../src/demo/print.js'
-import { takeTour } from '../../../src/demo/tour.js'
+import { createPrint } from '../../../src/cli/demo/print.js'
+import { takeTour } from '../../../src/cli/demo/tour.js'
 import { eventually } from '../../../testing/eventually.js'
 import { type ComposeStack, composeUp } from './compose.js'
 

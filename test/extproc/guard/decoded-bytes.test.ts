@@ -3,7 +3,7 @@
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { expect, test, vi } from 'vitest'
 import { inspectReply, type ReplyFinding } from '../../../src/extproc/guard/inspect-reply.js'
-import { createHeldBytes, type HeldBytes } from '../../../src/extproc/stream/held-bytes.js'
+import { createHeldBytes, type HeldBytes } from '../../../src/extproc/session/held-bytes.js'
 import { compileGuard } from '../../../src/extproc/webhook/compiled-guard.js'
 import { guardEntry, guardrails, webhook } from '../support/guards.js'
 import { silent } from '../support/stream.js'

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { inspectReply } from '../../../src/extproc/guard/inspect-reply.js'
 import { inspectRequest } from '../../../src/extproc/guard/inspect-request.js'
 import { compileGuard } from '../../../src/extproc/webhook/compiled-guard.js'
-import { nextTurn, PIECE } from '../../../src/turns.js'
+import { nextTurn, PIECE } from '../../../src/kit/turns.js'
 import { guardEntry, guardrails, webhook } from '../support/guards.js'
 import { silent } from '../support/stream.js'
 

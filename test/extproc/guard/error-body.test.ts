@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest'
 import { looksLikeJson } from '../../../src/extproc/guard/error-body.js'
-import { atOnce, PIECE } from '../../../src/turns.js'
+import { atOnce, PIECE } from '../../../src/kit/turns.js'
 
 const HIDDEN = '{"error":{"message":"s\\u0065cret"}}'
 const isFound = (text: string): boolean => atOnce(looksLikeJson(text))

@@ -3,17 +3,17 @@
 
 import type { ServerResponse } from 'node:http'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { OwnEnding } from '../../../src/ending.js'
 import { createGuardAudit } from '../../../src/extproc/guard/guard-audit.js'
-import { createHeldBytes, type HeldBytes } from '../../../src/extproc/stream/held-bytes.js'
-import type { BodyPart, Headers } from '../../../src/extproc/stream/process-message.js'
-import type { Processor } from '../../../src/extproc/stream/processor.js'
+import { createHeldBytes, type HeldBytes } from '../../../src/extproc/session/held-bytes.js'
+import type { BodyPart, Headers } from '../../../src/extproc/session/process-message.js'
+import type { Processor } from '../../../src/extproc/session/processor.js'
 import { compileGuardAudit } from '../../../src/extproc/webhook/compiled-guard.js'
 import type { GuardDeps } from '../../../src/extproc/webhook/guard-deps.js'
-import type { WebhookPools } from '../../../src/remote/webhook-pools.js'
+import { OwnEnding } from '../../../src/kit/ending.js'
+import type { WebhookPools } from '../../../src/kit/http/webhook-pools.js'
 import { eventually } from '../../../testing/eventually.js'
-import { recordingLogger } from '../../grpc/recording-logger.js'
 import { type HttpServer, startHttpServer } from '../../support/http-server.js'
+import { recordingLogger } from '../../wire/grpc/recording-logger.js'
 import { guardrails, plainPools, webhook } from '../support/guards.js'
 
 const K = 1024

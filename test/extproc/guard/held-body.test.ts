@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createHeldBody } from '../../../src/extproc/guard/held-body.js'
-import { createHeldBytes } from '../../../src/extproc/stream/held-bytes.js'
+import { createHeldBytes } from '../../../src/extproc/session/held-bytes.js'
 import { runs } from '../../support/runs.js'
 
 const MB = 1024 ** 2

@@ -1,11 +1,11 @@
 // What header expressions read of a body: the members that they name, within their budget for any body.
 
 import { expect, test } from 'vitest'
-import { Budget } from '../../../src/cel/budget.js'
-import { compileValue } from '../../../src/cel/value.js'
+import { Budget } from '../../../src/extauthz/cel/budget.js'
+import { compileValue } from '../../../src/extauthz/cel/value.js'
 import { llmRequestValue } from '../../../src/extproc/guard/inspect-request.js'
-import { readJsonText } from '../../../src/json/json-text.js'
-import { atOnce } from '../../../src/turns.js'
+import { readJsonText } from '../../../src/kit/json/json-text.js'
+import { atOnce } from '../../../src/kit/turns.js'
 
 function evaluate(source: string, body: string, budget = new Budget()) {
   const value = atOnce(compileValue(source))

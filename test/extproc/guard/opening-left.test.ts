@@ -2,10 +2,10 @@
 
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
-import { OwnEnding } from '../../../src/ending.js'
 import { createResponseGuard } from '../../../src/extproc/guard/response-guard.js'
-import { createHeldBytes } from '../../../src/extproc/stream/held-bytes.js'
+import { createHeldBytes } from '../../../src/extproc/session/held-bytes.js'
 import { compileGuard } from '../../../src/extproc/webhook/compiled-guard.js'
+import { OwnEnding } from '../../../src/kit/ending.js'
 import { guardEntry, guardrails, webhook } from '../support/guards.js'
 import { silent } from '../support/stream.js'
 

@@ -2,9 +2,9 @@
 // one that was not.
 
 import { describe, expect, test } from 'vitest'
-import { OwnEnding } from '../../../src/ending.js'
 import { RequestAnswer } from '../../../src/extproc/guard/request-guard.js'
-import { prepareAnswer } from '../../../src/extproc/stream/prepared-answer.js'
+import { prepareAnswer } from '../../../src/extproc/session/prepared-answer.js'
+import { OwnEnding } from '../../../src/kit/ending.js'
 
 const FORM = { change: () => ({ set: { 'accept-encoding': 'identity' }, remove: ['range'] }) }
 

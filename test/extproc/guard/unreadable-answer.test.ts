@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest'
 import { inspectRequest } from '../../../src/extproc/guard/inspect-request.js'
 import { compileGuard } from '../../../src/extproc/webhook/compiled-guard.js'
-import type { Webhook } from '../../../src/ir/proc-entry.js'
+import type { Webhook } from '../../../src/model/proc-entry.js'
 import { guardEntry, guardrails, webhook } from '../support/guards.js'
 import { silent } from '../support/stream.js'
 

@@ -1,13 +1,13 @@
 // Lists whose rules cost much: their items take turns, whoever asked for them.
 
 import { beforeEach, expect, test } from 'vitest'
-import { lazyValue } from '../../../src/cel/attributes.js'
-import { CostlyExpressions } from '../../../src/cel/costly-expressions.js'
-import { OwnEnding } from '../../../src/ending.js'
+import { lazyValue } from '../../../src/extauthz/cel/attributes.js'
+import { CostlyExpressions } from '../../../src/extauthz/cel/costly-expressions.js'
+import { compileRules } from '../../../src/extauthz/rules/compile-rules.js'
+import { rulesOfLists } from '../../../src/extauthz/rules/listed.js'
 import { filterMessage, type ListCaller } from '../../../src/extproc/lists/filter-list.js'
-import { compileRules } from '../../../src/rules/compile-rules.js'
-import { rulesOfLists } from '../../../src/rules/listed.js'
-import { atOnce } from '../../../src/turns.js'
+import { OwnEnding } from '../../../src/kit/ending.js'
+import { atOnce } from '../../../src/kit/turns.js'
 
 const groups = [...Array(400).keys()].map((index) => `group-${String(index)}`)
 

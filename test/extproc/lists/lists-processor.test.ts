@@ -2,10 +2,10 @@
 // end.
 
 import { describe, expect, test } from 'vitest'
-import { createHeldBytes } from '../../../src/extproc/stream/held-bytes.js'
-import { UnexpectedMessage } from '../../../src/extproc/stream/processor.js'
-import { ProcessingMode_BodySendMode as BodySendMode } from '../../../src/grpc/generated/envoy/extensions/filters/http/ext_proc/v3/processing_mode_pb.js'
-import type { AskedLists } from '../../../src/mcp/lists.js'
+import type { AskedLists } from '../../../src/extauthz/mcp/lists.js'
+import { createHeldBytes } from '../../../src/extproc/session/held-bytes.js'
+import { UnexpectedMessage } from '../../../src/extproc/session/processor.js'
+import { ProcessingMode_BodySendMode as BodySendMode } from '../../../src/wire/grpc/generated/envoy/extensions/filters/http/ext_proc/v3/processing_mode_pb.js'
 import { countTurns } from '../../support/count-turns.js'
 import {
   ASKED,

@@ -6,7 +6,7 @@ import {
   readEvent,
   withEventData,
 } from '../../../src/extproc/lists/sse-events.js'
-import { atOnce, Pace, SLICE_UNITS } from '../../../src/turns.js'
+import { atOnce, Pace, SLICE_UNITS } from '../../../src/kit/turns.js'
 
 const STREAM =
   ': hello\r\n\r\nevent: message\r\ndata: one\r\ndata: two\r\n\r\nid: 1\ndata: three\n\ndata: ü\r\rdata: rest'

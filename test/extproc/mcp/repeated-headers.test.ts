@@ -2,12 +2,12 @@
 
 import { fromBinary } from '@bufbuild/protobuf'
 import { describe, expect, test } from 'vitest'
-import { OwnEnding } from '../../../src/ending.js'
 import { createMcpGuardProcessor } from '../../../src/extproc/mcp/mcp-guard-processor.js'
 import { compileWebhook } from '../../../src/extproc/webhook/compiled-guard.js'
-import { ProcessingResponseSchema } from '../../../src/grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
-import type { WebhookPools } from '../../../src/remote/webhook-pools.js'
-import { ok } from '../../../src/result.js'
+import { OwnEnding } from '../../../src/kit/ending.js'
+import type { WebhookPools } from '../../../src/kit/http/webhook-pools.js'
+import { ok } from '../../../src/kit/result.js'
+import { ProcessingResponseSchema } from '../../../src/wire/grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
 import { guardrails, webhook } from '../support/guards.js'
 import { silent } from '../support/stream.js'
 

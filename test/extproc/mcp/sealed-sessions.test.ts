@@ -2,20 +2,20 @@
 
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { describe, expect, test } from 'vitest'
-import { OwnEnding } from '../../../src/ending.js'
+import { createSessionSeal } from '../../../src/extauthz/oauth/session-seal.js'
 import {
   type WithheldSession,
   withSealedSessions,
 } from '../../../src/extproc/mcp/sealed-sessions.js'
 import { createSessionsProcessor } from '../../../src/extproc/mcp/sessions-processor.js'
-import type { Processor } from '../../../src/extproc/stream/processor.js'
-import { MetadataSchema } from '../../../src/grpc/generated/envoy/config/core/v3/base_pb.js'
+import type { Processor } from '../../../src/extproc/session/processor.js'
+import { OwnEnding } from '../../../src/kit/ending.js'
+import { CLAIMS_NAMESPACE } from '../../../src/model/names.js'
+import { MetadataSchema } from '../../../src/wire/grpc/generated/envoy/config/core/v3/base_pb.js'
 import {
   type ProcessingResponse,
   ProcessingResponseSchema,
-} from '../../../src/grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
-import { CLAIMS_NAMESPACE } from '../../../src/ir/names.js'
-import { createSessionSeal } from '../../../src/oauth/session-seal.js'
+} from '../../../src/wire/grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
 import { replyIn } from '../support/messages.js'
 
 const seal = createSessionSeal({

@@ -3,11 +3,11 @@
 import { setImmediate as immediate } from 'node:timers/promises'
 import { fromBinary } from '@bufbuild/protobuf'
 import { describe, expect, test } from 'vitest'
-import { OwnEnding } from '../../../src/ending.js'
 import { createUncheckedBody } from '../../../src/extproc/mcp/unchecked-body.js'
-import { createHeldBytes } from '../../../src/extproc/stream/held-bytes.js'
-import type { Processor } from '../../../src/extproc/stream/processor.js'
-import { ProcessingResponseSchema } from '../../../src/grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
+import { createHeldBytes } from '../../../src/extproc/session/held-bytes.js'
+import type { Processor } from '../../../src/extproc/session/processor.js'
+import { OwnEnding } from '../../../src/kit/ending.js'
+import { ProcessingResponseSchema } from '../../../src/wire/grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
 import { eventually } from '../../../testing/eventually.js'
 
 const MAX = 200_000

@@ -1,6 +1,6 @@
 // Table entries of one MCP route.
 
-import type { WellKnownEntry } from '../../../src/ir/proc-entry.js'
+import type { WellKnownEntry } from '../../../src/model/proc-entry.js'
 
 export const KEY = 'default/mcp/0'
 export const PRM = '/.well-known/oauth-protected-resource/mcp'

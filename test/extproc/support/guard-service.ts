@@ -2,8 +2,8 @@
 
 import { createProcessService } from '../../../src/extproc/process-service.js'
 import type { GuardDeps } from '../../../src/extproc/webhook/guard-deps.js'
-import type { GrpcService } from '../../../src/grpc/service.js'
-import type { GuardEntry } from '../../../src/ir/proc-entry.js'
+import type { GuardEntry } from '../../../src/model/proc-entry.js'
+import type { GrpcService } from '../../../src/wire/grpc/service.js'
 import { buildProcTable } from './proc-table.js'
 import { silent } from './stream.js'
 

@@ -1,18 +1,18 @@
 // Builds guards and webhooks in the form of the model, and the dependencies with which the service calls webhooks.
 
-import { CostlyExpressions } from '../../../src/cel/costly-expressions.js'
-import { createHeldBytes } from '../../../src/extproc/stream/held-bytes.js'
+import { CostlyExpressions } from '../../../src/extauthz/cel/costly-expressions.js'
+import type { Usage } from '../../../src/extproc/llm/text/usage.js'
+import { createHeldBytes } from '../../../src/extproc/session/held-bytes.js'
 import type { GuardDeps } from '../../../src/extproc/webhook/guard-deps.js'
 import type { VerdictLabels } from '../../../src/extproc/webhook/guard-metrics.js'
-import type { GuardEntry, Webhook } from '../../../src/ir/proc-entry.js'
-import type { Usage } from '../../../src/llm/text/usage.js'
-import type { Lookup } from '../../../src/remote/connect/resolve.js'
-import { systemLookup } from '../../../src/remote/http-call.js'
+import type { Lookup } from '../../../src/kit/http/connect/resolve.js'
+import { systemLookup } from '../../../src/kit/http/http-call.js'
 import {
   createWebhookPools,
   type WebhookLines,
   type WebhookPools,
-} from '../../../src/remote/webhook-pools.js'
+} from '../../../src/kit/http/webhook-pools.js'
+import type { GuardEntry, Webhook } from '../../../src/model/proc-entry.js'
 import { connectTls } from '../../support/tls.js'
 
 /** Creates pools. */

@@ -2,7 +2,7 @@
 
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { nextTurn } from '../../../src/turns.js'
+import { nextTurn } from '../../../src/kit/turns.js'
 
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void

@@ -4,7 +4,7 @@ import { create } from '@bufbuild/protobuf'
 import {
   ProcessingRequestSchema,
   type ProcessingResponse,
-} from '../../../src/grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
+} from '../../../src/wire/grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
 import type { Message } from './stream.js'
 
 export interface RequestParts {

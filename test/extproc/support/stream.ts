@@ -3,16 +3,16 @@
 
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { type Client, type ClientDuplexStream, Metadata, type StatusObject } from '@grpc/grpc-js'
+import type { Logger } from '../../../src/kit/logger.js'
+import { ROUTE_METADATA_KEY } from '../../../src/model/names.js'
 import {
   type ProcessingRequest,
   ProcessingRequestSchema,
   type ProcessingResponse,
   ProcessingResponseSchema,
-} from '../../../src/grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
-import { type GrpcServerOptions, startGrpcServer } from '../../../src/grpc/server.js'
-import type { GrpcService } from '../../../src/grpc/service.js'
-import { ROUTE_METADATA_KEY } from '../../../src/ir/names.js'
-import type { Logger } from '../../../src/logger.js'
+} from '../../../src/wire/grpc/generated/envoy/service/ext_proc/v3/external_processor_pb.js'
+import { type GrpcServerOptions, startGrpcServer } from '../../../src/wire/grpc/server.js'
+import type { GrpcService } from '../../../src/wire/grpc/service.js'
 import { ANY_PORT } from '../../support/any-port.js'
 import { EXTERNAL_PROCESSOR, messageCodec, plainClient } from '../../support/grpc-client.js'
 

@@ -1,16 +1,16 @@
 // Header expressions that cost much: the calls of their webhook take turns, and those of others go first.
 
 import { expect, test } from 'vitest'
-import { lazyValue } from '../../../src/cel/attributes.js'
-import { type Ending, OwnEnding } from '../../../src/ending.js'
+import { lazyValue } from '../../../src/extauthz/cel/attributes.js'
 import { askWebhooks, type PhaseVerdict } from '../../../src/extproc/webhook/ask-webhooks.js'
 import {
   type CompiledWebhook,
   compileWebhook,
 } from '../../../src/extproc/webhook/compiled-guard.js'
-import type { WebhookPools } from '../../../src/remote/webhook-pools.js'
-import { ok } from '../../../src/result.js'
-import { recordingLogger } from '../../grpc/recording-logger.js'
+import { type Ending, OwnEnding } from '../../../src/kit/ending.js'
+import type { WebhookPools } from '../../../src/kit/http/webhook-pools.js'
+import { ok } from '../../../src/kit/result.js'
+import { recordingLogger } from '../../wire/grpc/recording-logger.js'
 import { guardrails, webhook } from '../support/guards.js'
 
 const groups = [...Array(400).keys()].map((index) => `group-${String(index)}`)

@@ -2,8 +2,8 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { OwnEnding } from '../../../src/ending.js'
 import { readVerdict } from '../../../src/extproc/webhook/webhook-answer.js'
+import { OwnEnding } from '../../../src/kit/ending.js'
 import { countTurns } from '../../support/count-turns.js'
 
 /** As many texts as a body may have. */

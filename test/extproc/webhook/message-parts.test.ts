@@ -1,11 +1,11 @@
 // Entries of a message with several texts name the message, and which of its texts they are.
 
 import { expect, test } from 'vitest'
+import type { Conversation } from '../../../src/extproc/llm/text/conversation.js'
 import { compileWebhook } from '../../../src/extproc/webhook/compiled-guard.js'
 import { webhookRequest } from '../../../src/extproc/webhook/webhook-request.js'
-import type { Conversation } from '../../../src/llm/text/conversation.js'
-import { atOnce } from '../../../src/turns.js'
-import { replyOf, requestOf } from '../../llm/bodies.js'
+import { atOnce } from '../../../src/kit/turns.js'
+import { replyOf, requestOf } from '../llm/bodies.js'
 import { webhook } from '../support/guards.js'
 
 /** The entries of a question, each as content, number of the message, index and number of the parts. */

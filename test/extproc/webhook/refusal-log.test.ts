@@ -1,13 +1,13 @@
 // Refusals by guards in the decision log: each kind on each route is reported, however often clients cause it.
 
 import { expect, test } from 'vitest'
-import { lazyValue } from '../../../src/cel/attributes.js'
-import { createDecisionLog } from '../../../src/decision-log.js'
+import { lazyValue } from '../../../src/extauthz/cel/attributes.js'
 import { rejectReply } from '../../../src/extproc/guard/guard-reply.js'
 import { requestTooLarge, unreadableRequest } from '../../../src/extproc/guard/inspect-request.js'
 import type { Refused } from '../../../src/extproc/guard/inspection.js'
 import { refused } from '../../../src/extproc/guard/inspection.js'
 import { loggedReply, logRefusal } from '../../../src/extproc/webhook/refusal-log.js'
+import { createDecisionLog } from '../../../src/kit/decision-log.js'
 
 const place = { policy: 'default/guard', source: 'guard.yaml:1', rule: 'promptGuard.request[0]' }
 const attributes = {

@@ -1,10 +1,10 @@
 // Webhooks that are unavailable have few lines in the log, however many requests find them so.
 
 import { expect, test } from 'vitest'
-import { OwnEnding } from '../../../src/ending.js'
 import { askWebhooks } from '../../../src/extproc/webhook/ask-webhooks.js'
-import { createLogLimit } from '../../../src/log-limit.js'
-import { recordingLogger } from '../../grpc/recording-logger.js'
+import { OwnEnding } from '../../../src/kit/ending.js'
+import { createLogLimit } from '../../../src/kit/log-limit.js'
+import { recordingLogger } from '../../wire/grpc/recording-logger.js'
 import { guardrails, plainPools, webhook } from '../support/guards.js'
 
 test('a webhook that cannot be reached has one line for each phase in ten seconds, with how many were left out', async () => {

@@ -3,10 +3,10 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { createDecisionLog } from '../../../src/decision-log.js'
-import { OwnEnding } from '../../../src/ending.js'
 import { askWebhooks } from '../../../src/extproc/webhook/ask-webhooks.js'
-import type { LogMethods } from '../../../src/logger.js'
+import { createDecisionLog } from '../../../src/kit/decision-log.js'
+import { OwnEnding } from '../../../src/kit/ending.js'
+import type { LogMethods } from '../../../src/kit/logger.js'
 import { guardrails, plainPools, webhook } from '../support/guards.js'
 
 interface Line {

@@ -2,9 +2,9 @@
 
 import { expect, test } from 'vitest'
 import { rejectReply } from '../../../src/extproc/guard/guard-reply.js'
-import { streamRefusalOf } from '../../../src/extproc/streamed/streamed-reply.js'
+import { streamError } from '../../../src/extproc/llm/stream-error.js'
+import { streamRefusalOf } from '../../../src/extproc/sse/streamed-reply.js'
 import { readVerdict } from '../../../src/extproc/webhook/webhook-answer.js'
-import { streamError } from '../../../src/llm/stream-error.js'
 
 const BODY = { messages: [{ role: 'user', content: 'b' }] }
 const SHOWN = [{ role: 'user', content: 'a', isJson: false, isWritable: true }]

@@ -13,8 +13,8 @@ import {
   type Verdict,
 } from '../../../src/extproc/webhook/webhook-answer.js'
 import { type ShownTool, webhookRequest } from '../../../src/extproc/webhook/webhook-request.js'
-import type { Phase } from '../../../src/ir/proc-entry.js'
-import { atOnce } from '../../../src/turns.js'
+import { atOnce } from '../../../src/kit/turns.js'
+import type { Phase } from '../../../src/model/proc-entry.js'
 import { runs } from '../../support/runs.js'
 import { someRows } from '../../support/some-rows.js'
 import { webhook } from '../support/guards.js'

@@ -2,9 +2,9 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'
-import { createDecisionLog } from '../../../src/decision-log.js'
 import { createProcessService } from '../../../src/extproc/process-service.js'
-import type { WellKnownEntry } from '../../../src/ir/proc-entry.js'
+import { createDecisionLog } from '../../../src/kit/decision-log.js'
+import type { WellKnownEntry } from '../../../src/model/proc-entry.js'
 import { AS, entry, KEY, PRM, proxied, REGISTRATION } from '../support/entries.js'
 import { guardrails } from '../support/guards.js'
 import { body, replyIn, request } from '../support/messages.js'

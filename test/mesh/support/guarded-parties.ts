@@ -1,6 +1,6 @@
 // A backend, an LLM and a webhook of a mesh, and which prompts reached the first two.
 
-import { type LlmServer, startLlmServer } from '../../../src/demo/llm-server.js'
+import { type LlmServer, startLlmServer } from '../../../src/cli/demo/llm-server.js'
 import { type Backend, startBackend } from '../../support/backend.js'
 import { asked, completion, sample, type Wire } from '../../support/guardrails.js'
 

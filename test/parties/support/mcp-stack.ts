@@ -1,6 +1,6 @@
 // A complete stack for one MCP client: the demo's identity provider and MCP server behind a gateway with one policy.
 
-import { type McpServer, startMcpServer } from '../../../src/demo/mcp-server.js'
+import { type McpServer, startMcpServer } from '../../../src/cli/demo/mcp-server.js'
 import { eventually } from '../../../testing/eventually.js'
 import { CLIENT_ID, idpOne, startTestIdp, type TestIdp } from '../../support/identity-provider.js'
 import { providerFetched } from '../../support/relay-stack.js'

@@ -1,6 +1,6 @@
 // A gateway with two MCP paths and one identity provider: clients log in at the provider, or at the gateway as a relay.
 
-import { type McpServer, startMcpServer } from '../../../src/demo/mcp-server.js'
+import { type McpServer, startMcpServer } from '../../../src/cli/demo/mcp-server.js'
 import { eventually } from '../../../testing/eventually.js'
 import {
   CORS_FILTER,

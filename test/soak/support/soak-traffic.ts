@@ -5,12 +5,12 @@ import { once } from 'node:events'
 import { Agent, request } from 'node:http'
 import { connect as connectHttp2, constants } from 'node:http2'
 import { connect } from 'node:net'
-import { PREFACE } from '../../../src/http2/protocol.js'
-import { headers, settings } from '../../http2/raw-peer.js'
+import { PREFACE } from '../../../src/wire/http2/protocol.js'
 import type { Backend } from '../../support/backend.js'
 import { answerJson, chat, completion } from '../../support/guardrails.js'
 import { statusOf } from '../../support/many-requests.js'
 import { delta } from '../../support/streaming-llm.js'
+import { headers, settings } from '../../wire/http2/raw-peer.js'
 
 export interface Soak {
   /** Origin of Envoy's listener. */

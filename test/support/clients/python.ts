@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process'
 import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { inject } from 'vitest'
-import { visit } from '../../../src/demo/idp/headless-login.js'
+import { visit } from '../../../src/cli/demo/idp/headless-login.js'
 import {
   asUser,
   ClientFailure,

@@ -6,7 +6,7 @@ import type {
   OAuthClientInformationMixed,
   OAuthTokens,
 } from '@modelcontextprotocol/sdk/shared/auth.js'
-import { visit } from '../../../src/demo/idp/headless-login.js'
+import { visit } from '../../../src/cli/demo/idp/headless-login.js'
 import {
   asUser,
   ClientFailure,

@@ -6,7 +6,7 @@ import {
   type StoredOAuthTokens,
   StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client'
-import { visit } from '../../../src/demo/idp/headless-login.js'
+import { visit } from '../../../src/cli/demo/idp/headless-login.js'
 import {
   asUser,
   ClientFailure,

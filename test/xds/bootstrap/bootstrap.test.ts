@@ -1,7 +1,7 @@
 // Bootstraps for each way to reach Gatehouse. test/integration/accepted-bootstraps.test.ts shows them to an Envoy.
 
 import { expect, test } from 'vitest'
-import { MAX_CONCURRENT_STREAMS } from '../../../src/http2/connection.js'
+import { MAX_CONCURRENT_STREAMS } from '../../../src/wire/http2/connection.js'
 import { bootstrapJson, buildBootstrap } from '../../../src/xds/bootstrap/bootstrap.js'
 import type { GatehouseConnection } from '../../../src/xds/bootstrap/gatehouse-clusters.js'
 

@@ -1,8 +1,8 @@
 // `gatehouse translate`'s configuration: nothing in it is left to an xDS server, and private keys only where asked.
 
 import { expect, test } from 'vitest'
-import type { Ir } from '../../../src/ir/ir.js'
-import type { JsonObject } from '../../../src/ir/json.js'
+import type { Ir } from '../../../src/model/ir.js'
+import type { JsonObject } from '../../../src/model/json.js'
 import { bootstrapJson } from '../../../src/xds/bootstrap/bootstrap.js'
 import {
   buildStaticConfig,

@@ -2,22 +2,22 @@
 
 import { create, equals, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
 import { describe, expect, test } from 'vitest'
-import type { LbEndpoint } from '../../../src/grpc/generated/envoy/config/endpoint/v3/endpoint_components_pb.js'
+import { createChunker } from '../../../src/kit/incremental/chunked-list.js'
+import { atOnce } from '../../../src/kit/turns.js'
+import type { LbEndpoint } from '../../../src/wire/grpc/generated/envoy/config/endpoint/v3/endpoint_components_pb.js'
 import {
   type ClusterLoadAssignment,
   ClusterLoadAssignmentSchema,
-} from '../../../src/grpc/generated/envoy/config/endpoint/v3/endpoint_pb.js'
-import { FilterChainSchema } from '../../../src/grpc/generated/envoy/config/listener/v3/listener_components_pb.js'
-import { ListenerSchema } from '../../../src/grpc/generated/envoy/config/listener/v3/listener_pb.js'
+} from '../../../src/wire/grpc/generated/envoy/config/endpoint/v3/endpoint_pb.js'
+import { FilterChainSchema } from '../../../src/wire/grpc/generated/envoy/config/listener/v3/listener_components_pb.js'
+import { ListenerSchema } from '../../../src/wire/grpc/generated/envoy/config/listener/v3/listener_pb.js'
 import {
   type Route,
   RouteSchema,
   type VirtualHost,
   VirtualHostSchema,
-} from '../../../src/grpc/generated/envoy/config/route/v3/route_components_pb.js'
-import { RouteConfigurationSchema } from '../../../src/grpc/generated/envoy/config/route/v3/route_pb.js'
-import { createChunker } from '../../../src/incremental/chunked-list.js'
-import { atOnce } from '../../../src/turns.js'
+} from '../../../src/wire/grpc/generated/envoy/config/route/v3/route_components_pb.js'
+import { RouteConfigurationSchema } from '../../../src/wire/grpc/generated/envoy/config/route/v3/route_pb.js'
 import { encode, EncodeError } from '../../../src/xds/encode/encode.js'
 import { encodeLoadAssignment } from '../../../src/xds/encode/encode-endpoints.js'
 import { encodeFilterChain, encodeListener } from '../../../src/xds/encode/encode-listener.js'

@@ -5,9 +5,9 @@ import type { Any } from '@bufbuild/protobuf/wkt'
 import type {
   DeltaDiscoveryResponse,
   DiscoveryResponse,
-} from '../../../src/grpc/generated/envoy/service/discovery/v3/discovery_pb.js'
-import { registry } from '../../../src/grpc/protos.js'
-import { startGrpcServer } from '../../../src/grpc/server.js'
+} from '../../../src/wire/grpc/generated/envoy/service/discovery/v3/discovery_pb.js'
+import { registry } from '../../../src/wire/grpc/protos.js'
+import { startGrpcServer } from '../../../src/wire/grpc/server.js'
 import {
   CLUSTER_TYPE,
   ENDPOINT_TYPE,
@@ -18,8 +18,8 @@ import {
 import type { AdsService } from '../../../src/xds/server/ads-server.js'
 import { createAdsService } from '../../../src/xds/server/ads-server.js'
 import { SnapshotCache } from '../../../src/xds/server/snapshot-cache.js'
-import { recordingLogger } from '../../grpc/recording-logger.js'
 import { ANY_PORT } from '../../support/any-port.js'
+import { recordingLogger } from '../../wire/grpc/recording-logger.js'
 import type { Contents, Delta, World } from './fake-envoy.js'
 import { bothForms, fakeEnvoy } from './fake-envoy.js'
 

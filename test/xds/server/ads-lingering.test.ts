@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import {
   DeltaDiscoveryRequestSchema,
   DiscoveryRequestSchema,
-} from '../../../src/grpc/generated/envoy/service/discovery/v3/discovery_pb.js'
+} from '../../../src/wire/grpc/generated/envoy/service/discovery/v3/discovery_pb.js'
 import {
   CLUSTER_TYPE,
   ENDPOINT_TYPE,

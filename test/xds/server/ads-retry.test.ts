@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import {
   DeltaDiscoveryRequestSchema,
   DiscoveryRequestSchema,
-} from '../../../src/grpc/generated/envoy/service/discovery/v3/discovery_pb.js'
+} from '../../../src/wire/grpc/generated/envoy/service/discovery/v3/discovery_pb.js'
 import { LISTENER_TYPE } from '../../../src/xds/encode/type-urls.js'
 import { incremental, world } from '../../../src/xds/server/ads-server.js'
 import { AdsStream } from '../../../src/xds/server/ads-stream.js'

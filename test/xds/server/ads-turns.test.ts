@@ -1,7 +1,7 @@
 // A hundred Envoys that connect or receive a change: each gets all of it, but not within one turn of the event loop.
 
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
-import { nextTurn } from '../../../src/turns.js'
+import { nextTurn } from '../../../src/kit/turns.js'
 import { CLUSTER_TYPE, ENDPOINT_TYPE } from '../../../src/xds/encode/type-urls.js'
 import { AdsStream } from '../../../src/xds/server/ads-stream.js'
 import { type AdsHarness, node, startAds, takeDelta } from './ads-harness.js'

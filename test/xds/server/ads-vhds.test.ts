@@ -2,7 +2,7 @@
 
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { NodeSchema } from '../../../src/grpc/generated/envoy/config/core/v3/base_pb.js'
+import type { NodeSchema } from '../../../src/wire/grpc/generated/envoy/config/core/v3/base_pb.js'
 import {
   CLUSTER_TYPE,
   LISTENER_TYPE,

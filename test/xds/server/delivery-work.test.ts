@@ -1,7 +1,7 @@
 // The cost of one of thousands of resources to a stream that has the others: how many of them are examined.
 
 import { expect, test, vi } from 'vitest'
-import { namedMap } from '../../../src/incremental/named-map.js'
+import { namedMap } from '../../../src/kit/incremental/named-map.js'
 import type { EncodedResource } from '../../../src/xds/encode/encode.js'
 import { ENDPOINT_TYPE, VIRTUAL_HOST_TYPE } from '../../../src/xds/encode/type-urls.js'
 import { Delivery } from '../../../src/xds/server/delivery.js'

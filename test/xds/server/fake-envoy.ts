@@ -6,11 +6,11 @@ import type { ClientDuplexStream } from '@grpc/grpc-js'
 import type {
   DeltaDiscoveryResponse,
   DiscoveryResponse,
-} from '../../../src/grpc/generated/envoy/service/discovery/v3/discovery_pb.js'
+} from '../../../src/wire/grpc/generated/envoy/service/discovery/v3/discovery_pb.js'
 import {
   DeltaDiscoveryRequestSchema,
   DiscoveryRequestSchema,
-} from '../../../src/grpc/generated/envoy/service/discovery/v3/discovery_pb.js'
+} from '../../../src/wire/grpc/generated/envoy/service/discovery/v3/discovery_pb.js'
 import type { EncodedResource } from '../../../src/xds/encode/encode.js'
 import {
   CLUSTER_TYPE,

@@ -3,7 +3,7 @@
 
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { create } from '@bufbuild/protobuf'
-import { DeltaDiscoveryRequestSchema } from '../../../src/grpc/generated/envoy/service/discovery/v3/discovery_pb.js'
+import { DeltaDiscoveryRequestSchema } from '../../../src/wire/grpc/generated/envoy/service/discovery/v3/discovery_pb.js'
 import type { EncodedResource } from '../../../src/xds/encode/encode.js'
 import {
   CLUSTER_TYPE,

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import {
   DeltaDiscoveryResponseSchema,
   DiscoveryResponseSchema,
-} from '../../../src/grpc/generated/envoy/service/discovery/v3/discovery_pb.js'
+} from '../../../src/wire/grpc/generated/envoy/service/discovery/v3/discovery_pb.js'
 import type { EncodedResource } from '../../../src/xds/encode/encode.js'
 import { VIRTUAL_HOST_TYPE } from '../../../src/xds/encode/type-urls.js'
 import { createResponseEncoders } from '../../../src/xds/server/responses.js'

@@ -1,7 +1,7 @@
 // The work that ADS streams do in one turn of the event loop.
 
 import { expect, test } from 'vitest'
-import { namedMap } from '../../../src/incremental/named-map.js'
+import { namedMap } from '../../../src/kit/incremental/named-map.js'
 import type { EncodedResource } from '../../../src/xds/encode/encode.js'
 import { CLUSTER_TYPE } from '../../../src/xds/encode/type-urls.js'
 import { Preparation } from '../../../src/xds/server/ads-server.js'

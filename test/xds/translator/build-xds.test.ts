@@ -1,9 +1,9 @@
 // Memoised xDS: which results must not be mixed up, and which must be reused.
 
 import { describe, expect, test } from 'vitest'
-import type { Ir } from '../../../src/ir/ir.js'
-import type { Route } from '../../../src/ir/route.js'
-import { atOnce } from '../../../src/turns.js'
+import { atOnce } from '../../../src/kit/turns.js'
+import type { Ir } from '../../../src/model/ir.js'
+import type { Route } from '../../../src/model/route.js'
 import { buildXds, XdsBuilder } from '../../../src/xds/translator/build-xds.js'
 import { jsonOf } from '../../support/json-resources.js'
 

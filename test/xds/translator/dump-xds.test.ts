@@ -1,8 +1,8 @@
 // What /config_dump shows of Envoy's resources: all of them, without potential secrets.
 
 import { expect, test } from 'vitest'
-import { dumpText } from '../../../src/admin/dump-text.js'
-import type { JsonObject } from '../../../src/ir/json.js'
+import type { JsonObject } from '../../../src/model/json.js'
+import { dumpText } from '../../../src/ops/admin/dump-text.js'
 import { buildXds } from '../../../src/xds/translator/build-xds.js'
 import { dumpXds } from '../../../src/xds/translator/dump-xds.js'
 import { chain, destination, forward, ir, route } from '../../support/ir.js'

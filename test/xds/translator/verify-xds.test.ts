@@ -2,13 +2,13 @@
 
 import { create } from '@bufbuild/protobuf'
 import { describe, expect, test } from 'vitest'
+import { atOnce } from '../../../src/kit/turns.js'
+import type { JsonObject } from '../../../src/model/json.js'
 import {
   RouteSchema,
   VirtualHostSchema,
-} from '../../../src/grpc/generated/envoy/config/route/v3/route_components_pb.js'
-import { RouteConfigurationSchema } from '../../../src/grpc/generated/envoy/config/route/v3/route_pb.js'
-import type { JsonObject } from '../../../src/ir/json.js'
-import { atOnce } from '../../../src/turns.js'
+} from '../../../src/wire/grpc/generated/envoy/config/route/v3/route_components_pb.js'
+import { RouteConfigurationSchema } from '../../../src/wire/grpc/generated/envoy/config/route/v3/route_pb.js'
 import { encode, type EncodedResource } from '../../../src/xds/encode/encode.js'
 import { createRoutesEncoder, withName } from '../../../src/xds/encode/encode-routes.js'
 import { buildXds } from '../../../src/xds/translator/build-xds.js'

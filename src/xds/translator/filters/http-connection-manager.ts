@@ -1,0 +1,171 @@
+// Builds Envoy's HTTP connection manager of a filter chain: request parsing, normalisation and the HTTP filters.
+
+import { create } from '@bufbuild/protobuf'
+import type { FilterChain } from '../../../model/ir.js'
+import { RESERVED_HEADERS, RESERVED_PREFIX } from '../../../model/reserved-headers.js'
+import {
+  type TypedExtensionConfig,
+  TypedExtensionConfigSchema,
+} from '../../../wire/grpc/generated/envoy/config/core/v3/extension_pb.js'
+import { HttpProtocolOptions_HeadersWithUnderscoresAction as UnderscoresAction } from '../../../wire/grpc/generated/envoy/config/core/v3/protocol_pb.js'
+import {
+  type Filter,
+  FilterSchema,
+} from '../../../wire/grpc/generated/envoy/config/listener/v3/listener_components_pb.js'
+import { RouterSchema } from '../../../wire/grpc/generated/envoy/extensions/filters/http/router/v3/router_pb.js'
+import {
+  type HttpConnectionManager_InternalAddressConfigSchema as InternalAddressConfigSchema,
+  HttpConnectionManager_PathWithEscapedSlashesAction as EscapedSlashesAction,
+  HttpConnectionManager_ServerHeaderTransformation as ServerHeaderTransformation,
+  HttpConnectionManagerSchema,
+  type HttpFilter,
+  HttpFilterSchema,
+} from '../../../wire/grpc/generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js'
+import { HeaderMutationSchema } from '../../../wire/grpc/generated/envoy/extensions/http/early_header_mutation/header_mutation/v3/header_mutation_pb.js'
+import { ADS_SOURCE, durationOf, type FieldsOf, packed, typedConfig } from '../messages.js'
+import type { XdsOptions } from '../xds-resources.js'
+import { buildAccessLog } from './access-log.js'
+import { buildCorsFilter } from './cors.js'
+import { buildAuditFilter, buildExtAuthzFilter, buildHeadFilter } from './ext-authz.js'
+import { buildBodyFilter, buildExtProcFilter, buildGuardAuditFilter } from './ext-proc.js'
+import { CONNECTION_MANAGER_FILTER, ROUTER_FILTER } from './filter-names.js'
+import { buildLimitAuditFilter, buildLocalRateLimitFilter } from './local-rate-limit.js'
+import { LOCAL_REPLY_CONFIG } from './local-reply.js'
+import { buildOneHostFilter } from './one-host.js'
+import { buildTracing } from './tracing.js'
+
+// Removes headers that only Gatehouse or Envoy may set from every request, before any filter or route sees them.
+
+/** envoy.config.core.v3.TypedExtensionConfig */
+const buildEarlyHeaderMutation = (): TypedExtensionConfig =>
+  create(TypedExtensionConfigSchema, {
+    name: 'envoy.http.early_header_mutation.header_mutation',
+    typedConfig: packed(HeaderMutationSchema, {
+      mutations: [
+        {
+          action: {
+            case: 'removeOnMatch',
+            value: {
+              keyMatcher: {
+                matchPattern: { case: 'prefix', value: RESERVED_PREFIX },
+                ignoreCase: true,
+              },
+            },
+          },
+        },
+        ...RESERVED_HEADERS.map((name) => ({
+          action: { case: 'remove' as const, value: name },
+        })),
+      ],
+    }),
+  })
+
+type ManagerFields = FieldsOf<typeof HttpConnectionManagerSchema>
+
+/** Timeout of an idle request, unless its route sets another (decision 13b). */
+const STREAM_IDLE_MS = 300_000
+/** Timeout for the client's request headers. */
+const REQUEST_HEADERS_MS = 30_000
+
+const buildRouter = (): HttpFilter =>
+  create(HttpFilterSchema, {
+    name: ROUTER_FILTER,
+    configType: typedConfig(RouterSchema, { suppressEnvoyHeaders: true }),
+  })
+
+/**
+ * Returns the HTTP filters in order.
+ * Requests for more than one host are refused first: no other filter knows which one is meant.
+ * cors next: it answers preflights before authentication and adds its headers to the other filters' replies.
+ * The check of the headers before the body is held, and that before the check which needs it.
+ * ext_authz before ext_proc: only authorized requests cost a body, and the claims are available.
+ * The rate limit between them: ext_authz supplies its keys, so requests without a valid token use up nobody's limit,
+ * and a limited request costs no body and no webhook.
+ * Copies for audits last: webhooks in force have let the prompt pass, and the reply is as the LLM sent it.
+ */
+const httpFilters = (): HttpFilter[] => [
+  buildOneHostFilter(),
+  buildCorsFilter(),
+  buildHeadFilter(),
+  buildBodyFilter(),
+  buildExtAuthzFilter(),
+  buildAuditFilter(),
+  buildLocalRateLimitFilter(),
+  buildLimitAuditFilter(),
+  buildExtProcFilter(),
+  buildGuardAuditFilter(),
+  buildRouter(),
+]
+
+/** Makes paths unambiguous before any route or filter reads them (decision 8). */
+const PATH_FIELDS: ManagerFields = {
+  normalizePath: true,
+  mergeSlashes: true,
+  pathWithEscapedSlashesAction: EscapedSlashesAction.REJECT_REQUEST,
+}
+
+/** The fields without which other Envoys' routes could be bypassed, and headers of Gatehouse forged. */
+export const packedPathFields = packed(HttpConnectionManagerSchema, {
+  ...PATH_FIELDS,
+  earlyHeaderMutationExtensions: [buildEarlyHeaderMutation()],
+})
+
+/**
+ * Trusts no address with x-envoy-* headers, not even private ones (CVE-2024-45806). An empty list would mean Envoy's
+ * default, all private ranges; nothing can connect from the broadcast address.
+ */
+const NOBODY_IS_INTERNAL: FieldsOf<typeof InternalAddressConfigSchema> = {
+  cidrRanges: [{ addressPrefix: '255.255.255.255', prefixLen: 32 }],
+}
+
+/**
+ * Overwrites the scheme, which an HTTP/2 client can choose freely, with that of the connection. Behind trusted proxies
+ * X-Forwarded-Proto has the scheme, which Envoy would overwrite as well.
+ */
+const schemeFields = (chain: FilterChain, { trustedHops }: XdsOptions): ManagerFields =>
+  trustedHops > 0
+    ? {}
+    : {
+        schemeHeaderTransformation: {
+          transformation: {
+            case: 'schemeToOverwrite',
+            value: chain.tls === undefined ? 'http' : 'https',
+          },
+        },
+      }
+
+const managerFields = (chain: FilterChain, options: XdsOptions): ManagerFields => ({
+  statPrefix: chain.name,
+  routeSpecifier: {
+    case: 'rds',
+    value: { routeConfigName: chain.name, configSource: ADS_SOURCE },
+  },
+  httpFilters: httpFilters(),
+  ...PATH_FIELDS,
+  // Treats admin.example. as admin.example: for routes, rules (decision 4a) and backends.
+  stripTrailingHostDot: true,
+  useRemoteAddress: true,
+  xffNumTrustedHops: options.trustedHops,
+  ...schemeFields(chain, options),
+  internalAddressConfig: NOBODY_IS_INTERNAL,
+  earlyHeaderMutationExtensions: [buildEarlyHeaderMutation()],
+  localReplyConfig: LOCAL_REPLY_CONFIG,
+  commonHttpProtocolOptions: { headersWithUnderscoresAction: UnderscoresAction.REJECT_REQUEST },
+  http2ProtocolOptions: { maxConcurrentStreams: 100 },
+  // Off unless a route enables it; the type must be declared here for that.
+  upgradeConfigs: [{ upgradeType: 'websocket', enabled: false }],
+  streamIdleTimeout: durationOf(STREAM_IDLE_MS),
+  requestHeadersTimeout: durationOf(REQUEST_HEADERS_MS),
+  serverHeaderTransformation: ServerHeaderTransformation.PASS_THROUGH,
+  // Includes replies of filters and of Envoy itself: a denied client can quote the ID of the log line with the reason.
+  alwaysSetRequestIdInResponse: true,
+  tracing: options.tracing && buildTracing(options.tracing),
+  accessLog: options.accessLog ? [buildAccessLog()] : [],
+})
+
+/** envoy.config.listener.v3.Filter */
+export const buildHttpConnectionManager = (chain: FilterChain, options: XdsOptions): Filter =>
+  create(FilterSchema, {
+    name: CONNECTION_MANAGER_FILTER,
+    configType: typedConfig(HttpConnectionManagerSchema, managerFields(chain, options)),
+  })
