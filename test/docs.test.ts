@@ -164,6 +164,24 @@ test('every room of src has its line in the architecture', () => {
   expect([...new Set(rooms)].filter((room) => !text.includes(`\`${room}\``))).toEqual([])
 })
 
+test('each file of a walk of the architecture imports another of it, or is imported by one', () => {
+  const page = read('docs/architecture.md')
+  const walks = page.slice(page.indexOf('## Three walks'), page.indexOf('## A streamed reply'))
+  const begins = walks.split(/^\*\*/m).slice(1)
+  expect(begins).toHaveLength(3)
+  const strays = begins.flatMap((walk) => {
+    const named = new Set([...walk.matchAll(/`(src\/[\w/-]+\.ts)`/g)].map(([, path = '']) => path))
+    const links = [...named].flatMap((path) =>
+      [...read(path).matchAll(/from '(\.[^']+)\.js'/g)]
+        .map(([, to = '']) => `${relative(ROOT, resolve(ROOT, dirname(path), to))}.ts`)
+        .filter((to) => named.has(to))
+        .map((to) => [path, to]),
+    )
+    return [...named].filter((path) => !links.flat().includes(path))
+  })
+  expect(strays).toEqual([])
+})
+
 test('the policies of the README do what it describes', async () => {
   const policies = [...read('README.md').matchAll(/```yaml\n([\s\S]*?)```/g)].map(
     ([, text]) => text,
