@@ -2,8 +2,8 @@
 // the published port) and Gatehouse (in the shared network) both reach it at http://127.0.0.1:9000.
 
 import { createServer } from 'node:http'
-import { DEMO_IDP } from '../dist/demo/demo-parties.js'
-import { identityProviderListener } from '../dist/demo/identity-provider.js'
+import { DEMO_IDP } from '../dist/cli/demo/demo-parties.js'
+import { identityProviderListener } from '../dist/cli/demo/identity-provider.js'
 
 const port = 9000
 const origin = `http://127.0.0.1:${port}`

@@ -88,7 +88,7 @@ function networkPlugins() {
 async function saveImages(folder) {
   const engine = await startEngine(say)
   try {
-    const { findEnvoy } = await import('../dist/envoy/find-envoy.js')
+    const { findEnvoy } = await import('../dist/cli/run-envoy/find-envoy.js')
     const bases = baseImages(engine, await findEnvoy({ onNote: say }), say)
     const args = { NODE_IMAGE: bases.node, RUNTIME_IMAGE: bases.runtime }
     buildImage(engine, { target: 'gatehouse', image: 'gatehouse', args }, say)

@@ -53,7 +53,7 @@ const SECRET_NAMES = [
 ]
 
 const path = (prefix: string, name: string): string =>
-  name.startsWith('[') ? `${prefix}${name}` : `${prefix}${prefix === '' ? '' : '..'}${name}`
+  name.startsWith('[') ? `${prefix}${name}` : `${prefix}${prefix === '' ? '' : '.'}${name}`
 
 /** Paths of the fields and up to two levels below: a safety net under the rule that nobody logs these. */
 const REDACTED = ['', '*', '*.*'].flatMap((prefix) =>

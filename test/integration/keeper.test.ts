@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 
-const PROGRAM = resolve(import.meta.dirname, '../../dist/envoy/keeper-main.js')
+const PROGRAM = resolve(import.meta.dirname, '../../dist/cli/run-envoy/keeper-main.js')
 
 /** A process that leads a group, a folder, and a keeper of both that has not been told of them yet. */
 async function begin(told: object = { groups: [], folders: [] }): Promise<{

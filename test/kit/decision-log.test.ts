@@ -35,8 +35,8 @@ describe('hidden are', () => {
   })
 
   test('no credential of the request is shown, whatever surrounds it', () => {
-    const word = fc.string({ unit: fc.constantFrom('a', 'b', '..', '-'), minLength: 8 })
-    const text = fc.string({ unit: fc.constantFrom('a', 'b', '..', '/') })
+    const word = fc.string({ unit: fc.constantFrom('a', 'b', '.', '-'), minLength: 8 })
+    const text = fc.string({ unit: fc.constantFrom('a', 'b', '.', '/') })
     fc.assert(
       fc.property(fc.array(word, { minLength: 1, maxLength: 12 }), text, text, (words, a, b) => {
         const [secret = ''] = words

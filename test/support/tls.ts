@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { createTlsLanes, type TlsLanes } from '../../src/kit/http/connect/tls-lanes.js'
 
-const BUILT = resolve(import.meta.dirname, '../../dist/remote/connect/tls-main.js')
+const BUILT = resolve(import.meta.dirname, '../../dist/kit/http/connect/tls-main.js')
 
 /** caFile: stands for the system's authorities. */
 export const tlsLanes = (caFile = '/nonexistent'): TlsLanes =>

@@ -40,8 +40,8 @@ const BASE64URL = /^[A-Za-z0-9_-]+$/
  * @param headers known headers, which are of that form.
  */
 export function compactParts(token: string, headers: JoseHeaders): CompactParts | undefined {
-  const first = token.indexOf('..')
-  const second = token.indexOf('..', first + 1)
+  const first = token.indexOf('.')
+  const second = token.indexOf('.', first + 1)
   if (first < 0 || second < 0 || second === token.length - 1) return undefined
   const header = token.slice(0, first)
   if (!headers.isKnown(header) && !BASE64URL.test(header)) return undefined

@@ -11,7 +11,7 @@ import { atOnce } from '../../../src/kit/turns.js'
 import { someRows } from '../../support/some-rows.js'
 import { untold } from './untold.js'
 
-const FOLDER = new URL('../../llm/every-member/', import.meta.url)
+const FOLDER = new URL('./every-member/', import.meta.url)
 const INSPECTS = { tools: true, files: false }
 
 const namesOf = (kind: string): readonly string[] =>

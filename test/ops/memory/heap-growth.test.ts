@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { printedBy } from './own-process.js'
 
-const MODULE = join(import.meta.dirname, '../../../dist/app/memory/heap-growth.js')
+const MODULE = join(import.meta.dirname, '../../../dist/ops/memory/heap-growth.js')
 
 const COUNTING = `
   import { constants, PerformanceObserver } from 'node:perf_hooks'

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { printedBy } from './own-process.js'
 
-const MODULE = join(import.meta.dirname, '../../../dist/app/memory/stepwise-collection.js')
+const MODULE = join(import.meta.dirname, '../../../dist/ops/memory/stepwise-collection.js')
 
 /** Makes code hot whose objects are all garbage then, beside some 40 MB of other garbage. Prints the megabytes before and after. */
 const PROGRAM = `

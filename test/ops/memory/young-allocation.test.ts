@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { printedBy } from './own-process.js'
 
-const MODULE = join(import.meta.dirname, '../../../dist/app/memory/young-allocation.js')
+const MODULE = join(import.meta.dirname, '../../../dist/ops/memory/young-allocation.js')
 
 /** Prints how much the old generation grows while objects are made and dropped, in megabytes. */
 const PROGRAM = `

@@ -36,7 +36,7 @@ export function officialDescriptors(protos: readonly string[]): OfficialDescript
 }
 
 function pythonWithDescriptors(): string {
-  const folder = resolve(import.meta.dirname, '../../.cache/descriptors')
+  const folder = resolve(import.meta.dirname, '../../../.cache/descriptors')
   const python = join(folder, 'bin/python')
   const requirements = join(import.meta.dirname, 'requirements.txt')
   const wanted = readFileSync(requirements, 'utf8')

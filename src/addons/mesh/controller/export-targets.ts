@@ -43,7 +43,7 @@ export function targetsOf(settings: Settings): Result<ExportTargets, string> {
 function withService({ host, port }: ExportAddress, domain: string): ExportAddress {
   const suffix = `.svc.${domain}`
   const [name, namespace, ...more] = host.endsWith(suffix)
-    ? host.slice(0, -suffix.length).split('../../../cli/cluster')
+    ? host.slice(0, -suffix.length).split('.')
     : []
   return name === undefined || namespace === undefined || more.length > 0
     ? { host, port }
@@ -57,7 +57,7 @@ function targetsOfIstio(
 ): Result<ExportTargets, string> {
   return gatehouse.type === 'tcp' &&
     isIP(gatehouse.host) === 0 &&
-    gatehouse.host.includes('../../../cli/cluster')
+    gatehouse.host.includes('.')
     ? ok({ gatehouse, closed: NOBODY, requirePolicy })
     : err(
         `Istio's gateways cannot be led to ${formatAddress(gatehouse)}; expected the full name of a Service in --connect, such as gatehouse.gatehouse.svc.cluster.local:18000`,

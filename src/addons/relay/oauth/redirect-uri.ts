@@ -48,7 +48,7 @@ function atPortOf(pattern: string, uri: string): string {
 }
 
 /**
- * Matches what some servers read as "/", "\\", "../../../extauthz/oauth" or an escape of these, and URL does not: anybody may register a
+ * Matches what some servers read as "/", "\\", ".." or an escape of these, and URL does not: anybody may register a
  * path below a pattern, and it must not lead out of there.
  */
 const LEADS_OUT = /%(?:25|2e|2f|5c)|\/\.\.?;/i

@@ -20,7 +20,7 @@ export function provisionedName({ metadata, spec }: GatewayResource): string {
   if (isUnique && plain.length <= LONGEST && PLAIN.test(plain)) return plain
   const digest = hash('sha256', `${name}/${gatewayClassName}`).slice(0, HASH_LENGTH)
   const beginning = plain
-    .replaceAll('../../../gatewayapi/listeners', '-')
+    .replaceAll('.', '-')
     .replace(/^(?=[0-9])/, 'g')
   return `${beginning.slice(0, LONGEST - HASH_LENGTH - 1)}-${digest}`
 }

@@ -44,7 +44,7 @@ export function* readResponseEvent(
   root: JsonObjectNode,
   type: string,
 ): Work<TextsAndEnds> {
-  const dot = type.lastIndexOf('../../../llm/apis')
+  const dot = type.lastIndexOf('.')
   const event = { json, root, stem: type.slice(0, dot), step: type.slice(dot + 1) }
   const [read, found] = (yield* readStep(event)) ?? (yield* readOther(event))
   return together([

@@ -165,9 +165,9 @@ function withoutDots(path: string): string {
   const all = path.split('/').slice(1)
   for (const [index, segment] of all.entries()) {
     const isLast = index === all.length - 1
-    if (segment === '../../..') segments.pop()
+    if (segment === '..') segments.pop()
     else if (segment !== '.') segments.push(segment)
-    if (isLast && (segment === '.' || segment === '../../..')) segments.push('')
+    if (isLast && (segment === '.' || segment === '..')) segments.push('')
   }
   return `/${segments.join('/')}`
 }

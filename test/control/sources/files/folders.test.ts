@@ -166,7 +166,7 @@ describe('folders and links', () => {
 
   it('is not caught in a link that leads back', async () => {
     mkdirSync(at('x'))
-    symlinkSync('../../../resources', at('x', 'up'))
+    symlinkSync('..', at('x', 'up'))
     writeFileSync(at('x', 'a.yaml'), backend('a'))
     const running = await watch()
     expect(ports(running.state)).toEqual({ a: 80 })

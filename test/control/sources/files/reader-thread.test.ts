@@ -13,7 +13,7 @@ import {
   type ReadQuestion,
 } from '../../../../src/control/sources/files/reader-thread.js'
 
-const BUILT = resolve(import.meta.dirname, '../../../dist/resources/files/reader-main.js')
+const BUILT = resolve(import.meta.dirname, '../../../../dist/control/sources/files/reader-main.js')
 const apiGroup = 'policy.gatehouse.dev'
 
 const service = (name: string, more = '') =>

@@ -83,7 +83,7 @@ describe('the texts of a chunk', () => {
       groundingChunks: [{ web: { uri: 'https://a.example', title: 'a.example' } }],
       groundingSupports: [{ segment: { endIndex: 5, text: 'A fox' }, groundingChunkIndices: [0] }],
     }
-    const data = chunk([{ text: '../../../llm/apis' }], { groundingMetadata })
+    const data = chunk([{ text: '.' }], { groundingMetadata })
     expect(eventTexts(data)).toEqual([
       '0 text: .',
       '0 groundingMetadata webSearchQueries 0 = foxes',
