@@ -1,13 +1,9 @@
 // Applies an entry's rules to a request and its caller: to the request alone, or to each MCP message in its body.
 
-import { err, type Result } from '../kit/result.js'
-import { nextTurn, type Work } from '../kit/turns.js'
 import type { CompiledEntry } from './authz-table.js'
-import type { BodyLine } from './body-line.js'
 import type { Attributes } from './cel/attributes.js'
 import { Budget } from './cel/budget.js'
 import { type CheckCall, type CheckContext, isOver } from './check-context.js'
-import type { CheckRequest } from './check-request.js'
 import {
   type Allowed,
   type Decision,
@@ -20,13 +16,11 @@ import {
   refuseUnread,
 } from './decision.js'
 import { keptVerdict, withVerdict } from './kept-verdicts.js'
-import { type HttpMessage, type McpRequest, readMcpRequest } from './mcp/http-message.js'
+import type { McpRequest } from './mcp/http-message.js'
 import { isListMethod } from './mcp/lists.js'
-import { McpProblem } from './mcp/mcp-problem.js'
-import { isNormalResource } from './mcp/resource-uri.js'
 import { requestScheme } from './oauth/base-url.js'
 import { withoutOwnCookies } from './own-cookies.js'
-import type { RecordStep } from './record-step.js'
+import type { ReadMessages } from './read-messages.js'
 import {
   type CompiledRules,
   judge,
@@ -37,16 +31,9 @@ import {
 } from './rules/judge.js'
 import { listRequestText } from './rules/list-request.js'
 import { mcpAttributes } from './rules/mcp-attributes.js'
+import type { Caller } from './steps.js'
 import type { RememberedToken } from './token/token-memory.js'
 import { type CompiledValues, computeValues, type ValuesForEnvoy } from './values-for-envoy.js'
-
-/** A request with its verified token and the address that it came from. */
-export interface Caller {
-  readonly request: CheckRequest
-  /** undefined: the route does not authenticate, or the request is anonymous. */
-  readonly token: RememberedToken | undefined
-  readonly source: Attributes['source']
-}
 
 /**
  * Evaluates the rules of an entry. Returns a promise only if the rules cost much, or a body is read in slices or waits for
@@ -81,7 +68,7 @@ function authorizeNow(
   call: CheckCall,
 ): Decision | Promise<Decision> {
   if (!entry.readsMcp) return conclude(context, entry, caller, judgeOnce(context, entry, caller))
-  const read = readMessages(context.bodies, caller.request, entry.rules, () =>
+  const read = context.steps.readMessages(context.bodies, caller.request, entry.rules, () =>
     isOver(context, call),
   )
   if (!(read instanceof Promise)) return judgeMessages(context, entry, caller, read)
@@ -97,39 +84,41 @@ function judgeMessages(
   context: CheckContext,
   entry: CompiledEntry,
   caller: Caller,
-  read: Awaited<ReturnType<typeof readMessages>>,
+  read: ReadMessages,
 ): Decision {
   if (read === 'not sent') return refuseUnread('body-not-sent')
   if (read === 'busy') return refuseUnread('too-many-bodies')
   if (read === 'unawaited') return refuseUnchecked('deadline')
-  context.recordStep?.({
-    step: 'messages',
-    calls: read.ok ? read.value.calls.map(tracedCall) : [],
-    ...(!read.ok && { problem: read.error.message }),
-  })
   if (!read.ok) return refuseMessage(read.error)
   const verdict =
     entry.rules === undefined ? NO_RULES : judgeAll(context, entry, entry.rules, caller, read.value)
   return conclude(context, entry, caller, verdict, read.value)
 }
 
-const tracedCall = ({ method, toolName }: McpRequest['calls'][number]) => ({
-  method,
-  tool: toolName,
-})
-
 /** Judges all calls with one budget; each of them must be allowed. */
 function judgeAll(
-  { options, costly }: CheckContext,
+  { options, costly, steps }: CheckContext,
   entry: CompiledEntry,
   rules: CompiledRules,
   caller: Caller,
   { calls }: McpRequest,
 ): RuleVerdict {
   const budget = new Budget(options.ruleBudget)
-  const verdict = judgeCalls(rules, caller, calls, budget)
+  const verdict = steps.judge(rules, caller, calls, budget)
   costly.note(entry, budget)
   return verdict
+}
+
+/** Judges each call, or the request itself if it has none that rules read; see CheckSteps. */
+export function judgeCaller(
+  rules: CompiledRules,
+  caller: Caller,
+  calls: McpRequest['calls'] | undefined,
+  budget: Budget,
+): RuleVerdict {
+  return calls === undefined
+    ? judgeAndScopes(rules, caller, budget)
+    : judgeCalls(rules, caller, calls, budget)
 }
 
 function judgeCalls(
@@ -165,8 +154,6 @@ function conclude(
   const { request, token } = caller
   if (verdict.spentBy !== undefined) warnOfBudget(context, entry, verdict.spentBy)
   const { fault } = verdict
-  if (context.recordStep !== undefined && (entry.rules?.scopes.length ?? 0) > 0)
-    recordScopes(context.recordStep, verdict, token)
   if (fault !== undefined)
     return {
       ...refusal(entry, caller, { ...verdict, fault }, mcp),
@@ -184,16 +171,6 @@ function conclude(
     ...(listRequest === undefined ? {} : { listRequest }),
     ...(values === undefined ? {} : { values }),
   }
-}
-
-/** Scopes are judged only if the rules allow the request. */
-function recordScopes(
-  recordStep: RecordStep,
-  { fault, needed }: RuleVerdict,
-  token: RememberedToken | undefined,
-): void {
-  if (fault !== undefined && fault !== 'insufficient-scope') return
-  recordStep({ step: 'scopes', needed, claims: token?.claims.json })
 }
 
 /** Computes the values for Envoy, or takes them from the token where they depend on it alone. */
@@ -256,7 +233,7 @@ const NO_RULES: RuleVerdict = {}
 
 /** Judges the request, or takes the verdict from the token where the rules read it alone. */
 function judgeOnce(
-  { options, isAudit, costly }: CheckContext,
+  { options, isAudit, costly, steps }: CheckContext,
   entry: CompiledEntry,
   caller: Caller,
 ): RuleVerdict {
@@ -267,7 +244,7 @@ function judgeOnce(
   const known = keptVerdict(token?.[slot], rules)
   if (known !== undefined) return known
   const budget = new Budget(options.ruleBudget)
-  const verdict = judgeAndScopes(rules, caller, budget)
+  const verdict = steps.judge(rules, caller, undefined, budget)
   costly.note(entry, budget)
   if (rules.readTokenAlone && token !== undefined && verdict.spentBy === undefined)
     token[slot] = withVerdict(token[slot], { rules, verdict })
@@ -332,55 +309,5 @@ function warnOnce(
     options.logger.warn({ ...fields, leftOut }, message)
   } catch {
     // Bookkeeping changes no decision.
-  }
-}
-
-// Reads the MCP messages in the body of a check, which the rules are asked about.
-
-/**
- * not sent: Envoy still has an earlier configuration, which sends no bodies. busy: too many bodies are waiting. unawaited:
- * the check was over before its body was read.
- */
-export type ReadMessages = Result<McpRequest, McpProblem> | 'not sent' | 'busy' | 'unawaited'
-
-const EMPTY = new Uint8Array()
-
-/** rules: those that judge the messages. Synchronous if the body is short. isOver: whether nobody waits for the check any more. */
-function readMessages(
-  line: BodyLine,
-  { method, headers, body = EMPTY }: CheckRequest,
-  rules: CompiledRules | undefined,
-  isOver: () => boolean,
-): ReadMessages | Promise<ReadMessages> {
-  if (body.length === 0 && Number(headers.get('content-length') ?? 0) > 0) return 'not sent'
-  const work = readRequest({ method, headers, body }, rules?.readResources === true)
-  const step = work.next()
-  if (step.done === true) return step.value
-  return line.run(() => finish(work, isOver)) ?? 'busy'
-}
-
-const NOT_NORMAL =
-  'The URI of a resource is not in its normal form: as parsers of URLs write it, without escapes that it does not need'
-
-/** hasResourceRules: whether rules judge resources by their URIs, which then have one spelling only. */
-function* readRequest(
-  http: HttpMessage,
-  hasResourceRules: boolean,
-): Work<Result<McpRequest, McpProblem>> {
-  const read = yield* readMcpRequest(http)
-  if (!read.ok || !hasResourceRules || read.value.calls.every(isNormalResource)) return read
-  return err(new McpProblem('invalid-params', NOT_NORMAL, read.value.id))
-}
-
-async function finish(
-  work: Work<Result<McpRequest, McpProblem>>,
-  isOver: () => boolean,
-): Promise<ReadMessages> {
-  for (;;) {
-    // Others wait for its place in the line.
-    if (isOver()) return 'unawaited'
-    await nextTurn()
-    const step = work.next()
-    if (step.done === true) return step.value
   }
 }

@@ -9,7 +9,7 @@ import type { CompiledEntry } from './authz-table.js'
 import type { BodyLine } from './body-line.js'
 import type { BudgetLimits } from './cel/budget.js'
 import type { CostlyExpressions } from './cel/costly-expressions.js'
-import type { RecordStep } from './record-step.js'
+import type { CheckSteps } from './steps.js'
 import type { FreshKeysOptions, KeyLookUps } from './token/fresh-keys.js'
 import type { RememberedToken } from './token/token-memory.js'
 
@@ -56,7 +56,7 @@ export interface CheckContext {
   readonly options: CheckOptions
   /** Limit for log lines that clients can cause. */
   readonly limit: LogLimit
-  readonly lookUps: KeyLookUps
+  readonly lookUps: Pick<KeyLookUps, 'find'>
   /** Queue for bodies that are read in slices. */
   readonly bodies: BodyLine
   /** Entries whose rules cost much. */
@@ -67,8 +67,7 @@ export interface CheckContext {
   readonly isHead?: true
   /** Called with a verified token before the rules are judged, which may take turns. */
   readonly onVerified?: (token: RememberedToken) => void
-  /** Absent in servers. */
-  readonly recordStep?: RecordStep
+  readonly steps: CheckSteps
 }
 
 /** Whether nobody waits for the answer any more. */

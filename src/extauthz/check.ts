@@ -25,7 +25,7 @@ import {
   requestIdIn,
 } from './check-request.js'
 import { encodeDecision } from './check-response.js'
-import { decide } from './decide.js'
+import { CHECK_STEPS, decide } from './decide.js'
 import { CALL_HEADERS, decidedCalls } from './decided-calls.js'
 import { type Decision, type Refusal, refuseProbe, refuseUnchecked } from './decision.js'
 import { decisionPlace, logDecision, logUnknown } from './decision-line.js'
@@ -57,6 +57,7 @@ export function createCheck(options: CheckOptions): Check {
     bodies: createBodyLine(),
     costly: new CostlyExpressions(options.ruleBudget),
     isAudit: false,
+    steps: CHECK_STEPS,
   }
   // Audits have their own queues: they must not take the places of checks.
   const auditing: CheckContext = {

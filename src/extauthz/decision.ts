@@ -18,8 +18,8 @@ import { challengeHeader, scopeChallenge } from './oauth/challenge.js'
 import type { OpenedSession } from './oauth/session-seal.js'
 import type { PathFault } from './path-check.js'
 import type { RuleFault, RulePlace } from './rules/judge.js'
-import type { TokenFault } from './token/authenticate.js'
 import type { RememberedToken } from './token/token-memory.js'
+import type { TokenFault } from './token/verify.js'
 import type { ValuesForEnvoy } from './values-for-envoy.js'
 
 /** Label in metrics and logs; never sent to the client. */

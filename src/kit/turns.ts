@@ -188,6 +188,9 @@ function oneSlice<T>(work: Work<T>, slice: Slice): IteratorResult<undefined, T> 
   }
 }
 
+/** A value, or a promise of it where something must be awaited. */
+export type MaybePromise<T> = T | Promise<T>
+
 /** Goes on with a value: at once, unless it is a promise, which most are not. */
 export const andThen = <T, U>(
   value: T | Promise<T>,

@@ -1,7 +1,6 @@
 // Turns the recorded steps of a check into sentences with the values that they read.
 
 import { ruleOf } from '../../extauthz/decision-line.js'
-import type { CheckStep, TokenHeader } from '../../extauthz/record-step.js'
 import type { RulePlace } from '../../extauthz/rules/judge.js'
 import { LEEWAY_SECONDS } from '../../extauthz/token/claims.js'
 import type { Hide } from '../../kit/decision-log.js'
@@ -9,6 +8,7 @@ import type { AuthzEntry } from '../../model/authz-entry.js'
 import type { Json } from '../../model/json.js'
 import type { PathMatch } from '../../model/route.js'
 import type { ExplainedStep } from './explanation.js'
+import type { CheckStep, TokenHeader } from './recorded-steps.js'
 import { claimShown, listShown, readValues, scopesText, shown, timeText } from './show-values.js'
 import type { RuleStep, TracedStep } from './traced-check.js'
 

@@ -11,12 +11,12 @@ import type { CheckContext } from '../../extauthz/check-context.js'
 import { openCheckRequest } from '../../extauthz/check-request.js'
 import { decide } from '../../extauthz/decide.js'
 import type { Decision } from '../../extauthz/decision.js'
-import type { CheckStep } from '../../extauthz/record-step.js'
 import type { CompiledRules, RulePlace } from '../../extauthz/rules/judge.js'
 import { type FreshKeysOptions, KeyLookUps } from '../../extauthz/token/fresh-keys.js'
 import { createLogLimit } from '../../kit/log-limit.js'
 import type { Logger } from '../../kit/logger.js'
 import type { AuthzEntry } from '../../model/authz-entry.js'
+import { type CheckStep, recordedLookUps, recordedSteps } from './recorded-steps.js'
 
 /** The evaluation of one rule, or of the condition of required scopes. */
 export interface RuleStep {
@@ -75,7 +75,7 @@ async function tracedDecision(
   isAudit: boolean,
 ): Promise<TracedDecision> {
   const steps: TracedStep[] = []
-  const recordStep = (step: TracedStep): void => {
+  const record = (step: TracedStep): void => {
     steps.push(step)
   }
   const options: CheckContext['options'] = {
@@ -88,15 +88,15 @@ async function tracedDecision(
   const context: CheckContext = {
     options,
     limit: createLogLimit(deps.now),
-    lookUps: new KeyLookUps(options),
+    lookUps: recordedLookUps(new KeyLookUps(options), record),
     bodies: createBodyLine(),
     costly: new CostlyExpressions(),
     isAudit,
-    recordStep,
+    steps: recordedSteps(record),
     ...(deps.isHead && { isHead: deps.isHead }),
   }
   const call = { isCancelled: () => false, deadline: Infinity }
-  const decision = await decide(context, openCheckRequest(bytes), traced(entry, recordStep), call)
+  const decision = await decide(context, openCheckRequest(bytes), traced(entry, record), call)
   return { decision, steps }
 }
 
