@@ -3,6 +3,7 @@
 
 import type { AuthzEntry } from '../../model/authz-entry.js'
 import type { ProcEntry } from '../../model/proc-entry.js'
+import type { MetricsJson } from '../../ops/admin/merged-metrics.js'
 import type { RecentDecision } from '../../ops/admin/recent-decisions.js'
 import type { Settings } from '../../ops/settings/settings.js'
 import type { Peer } from '../../wire/grpc/peer.js'
@@ -172,7 +173,7 @@ export type FromWorker =
       readonly type: 'metrics'
       readonly call: number
       readonly part: number
-      readonly metrics: readonly object[]
+      readonly metrics: MetricsJson
       readonly isLast: boolean
     }
   | {

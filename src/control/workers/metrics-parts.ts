@@ -17,7 +17,7 @@ export function partsOfMetrics(metrics: MetricsJson): readonly MetricsJson[] {
   const parts: MetricsJson[] = []
   let part: PlainMetric[] = []
   let room = PART
-  for (const metric of metrics as readonly PlainMetric[]) {
+  for (const metric of metrics) {
     let from = 0
     do {
       const values = metric.values.slice(from, from + room)
@@ -39,7 +39,7 @@ export function joinedParts(parts: readonly MetricsJson[]): MetricsJson {
   const [first = []] = parts
   if (parts.length < 2) return first
   const joined: PlainMetric[] = []
-  for (const metric of parts.flat() as readonly PlainMetric[]) {
+  for (const metric of parts.flat()) {
     const last = joined.at(-1)
     if (last?.name !== metric.name) joined.push(metric)
     else joined[joined.length - 1] = { ...last, values: last.values.concat(metric.values) }

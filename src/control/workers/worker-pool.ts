@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 import { createLogLimit } from '../../kit/log-limit.js'
 import type { Logger } from '../../kit/logger.js'
 import { ownFile } from '../../kit/own-files.js'
-import { inTurns, runInTurns } from '../../kit/turns.js'
+import { inTurns } from '../../kit/turns.js'
 import { ENVOY_TOKEN_HEADER } from '../../model/names.js'
 import {
   countersOf,
@@ -175,8 +175,8 @@ export class WorkerPool {
     })
   }
 
-  /** Returns the metrics of all workers, including ended ones, in the format of a registry's getMetricsAsJSON(). */
-  metrics(): Promise<readonly (readonly object[])[]> {
+  /** Returns the metrics of all workers, including ended ones. */
+  metrics(): Promise<readonly MetricsJson[]> {
     return this.#metrics.collect()
   }
 
@@ -352,7 +352,7 @@ export class WorkerMetrics {
     const ended = this.#ended
     if (ended.length < 2) return
     const parts = ended.map(({ metrics }) => metrics)
-    const sum = await runInTurns(sumOf(parts.map(countersOf)))
+    const sum = await sumOf(parts.map(countersOf))
     const isSame =
       this.#ended === ended && ended.every(({ metrics }, index) => metrics === parts[index])
     if (isSame && this.#dropping === undefined) this.#ended = [{ metrics: sum }]

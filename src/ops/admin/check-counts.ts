@@ -1,5 +1,7 @@
-// Counts checks in plain maps: a counter of prom-client with three labels would build a key at every check.
+// What every check counts, in plain numbers that prom-client reads at a scrape: to count by itself, it builds a key of the
+// labels, or the name of a bucket, at each of them.
 
+import { Histogram, type HistogramConfiguration } from 'prom-client'
 import type { Work } from '../../kit/turns.js'
 
 interface Labels {
@@ -49,5 +51,43 @@ export class CheckCounts {
     const counts = this.#counts.get(route) ?? []
     this.#counts.delete(route)
     return counts.map(({ count: _, ...labels }) => labels)
+  }
+}
+
+/** Histogram without labels whose durations are counted by add(), not by observe(). */
+export class DurationCounts extends Histogram<never> {
+  readonly #bounds: readonly number[]
+  /** Counts of each bucket; the last one is for durations above all bounds. */
+  readonly #counts: number[]
+  #sum = 0
+
+  /** bounds: upper bounds in seconds, ascending. */
+  constructor(
+    configuration: Pick<HistogramConfiguration<never>, 'name' | 'help' | 'registers'>,
+    bounds: readonly number[],
+  ) {
+    super({ ...configuration, buckets: [...bounds] })
+    this.#bounds = bounds
+    this.#counts = Array<number>(bounds.length + 1).fill(0)
+  }
+
+  add(seconds: number): void {
+    const bounds = this.#bounds
+    let bucket = 0
+    while (bucket < bounds.length && seconds > (bounds[bucket] ?? Infinity)) bucket += 1
+    this.#counts[bucket] = (this.#counts[bucket] ?? 0) + 1
+    this.#sum += seconds
+  }
+
+  /** Returns prom-client's values, which are all 0, with the numbers counted here: buckets, sum and count, in its order. */
+  override async get(): ReturnType<Histogram<never>['get']> {
+    const metric = await super.get()
+    let count = 0
+    const buckets = this.#counts.map((own) => (count += own))
+    const numbers = [...buckets, this.#sum, count]
+    return {
+      ...metric,
+      values: metric.values.map((value, index) => ({ ...value, value: numbers[index] ?? 0 })),
+    }
   }
 }

@@ -1,10 +1,10 @@
 // Merges the metrics of several processes, and selects those to keep of a process that has ended.
 
-import { AggregatorRegistry } from 'prom-client'
-import { Pace, type Work } from '../../kit/turns.js'
+import { AggregatorRegistry, type PrometheusContentType, type Registry } from 'prom-client'
+import { nextTurn, Pace, runInTurns, timedSlices, type Work } from '../../kit/turns.js'
 
-/** Result of getMetricsAsJSON(): plain data that can be sent to another process. */
-export type MetricsJson = readonly object[]
+/** The metrics of a registry as plain data, which can be sent to another process. */
+export type MetricsJson = readonly PlainMetric[]
 
 /** A metric of MetricsJson. */
 export interface PlainMetric {
@@ -19,47 +19,60 @@ export interface PlainMetric {
 /** One series, or one number of a series of a histogram. */
 export interface PlainValue {
   readonly value: number
-  readonly labels?: Readonly<Record<string, string | number>>
+  readonly labels: Readonly<Partial<Record<string, string | number>>>
   /** The metric's name with _bucket, _sum or _count; only histograms have it. */
   readonly metricName?: string
 }
 
+/** Reads all metrics of a registry. */
+export async function readMetrics(registry: Registry): Promise<MetricsJson> {
+  const metrics = await registry.getMetricsAsJSON()
+  // The type is a name, though prom-client declares a number.
+  return metrics.map(({ name, help, type, aggregator, values }) => ({
+    name,
+    help,
+    type: String(type),
+    aggregator,
+    values,
+  }))
+}
+
 /**
- * Returns the metrics of several processes as those of one. Each metric is merged by its own aggregator: a sum, except
- * for metrics of the process itself.
+ * Returns the metrics of several processes as those of one, in slices. Each metric is merged by its own aggregator: a
+ * sum, except for metrics of the process itself.
  */
-export function* sumOf(parts: readonly MetricsJson[], pace = new Pace()): Work<MetricsJson> {
+export async function sumOf(parts: readonly MetricsJson[]): Promise<MetricsJson> {
   const merged: PlainMetric[] = []
+  const slice = timedSlices(() => performance.now())
+  slice.begin()
   for (const same of sameNames(parts)) {
     const sums: PlainMetric[] = []
-    for (const group of yield* groupsOf(same, pace)) {
-      if (pace.isDue(MERGED_UNITS * seriesIn(group))) yield
-      const all = AggregatorRegistry.aggregate(group.map((metric) => [metric]))
-      sums.push(...(all.getMetricsAsArray() as unknown as readonly PlainMetric[]))
+    for (const group of await runInTurns(groupsOf(same))) {
+      if (slice.isOver()) {
+        await nextTurn()
+        slice.begin()
+      }
+      const sum = AggregatorRegistry.aggregate<PrometheusContentType>(
+        group.map((metric) => [metric]),
+      )
+      sums.push(...(await readMetrics(sum)))
     }
     const [first] = sums
-    if (first === undefined) continue
-    const { name, help, type, aggregator } = first
-    const values = sums.flatMap((sum) => sum.values)
-    merged.push({ name, help, type, aggregator, values })
+    if (first !== undefined) merged.push({ ...first, values: sums.flatMap(({ values }) => values) })
   }
   return merged
 }
 
-/** Merging a series costs as much as looking at this many JSON values. */
-const MERGED_UNITS = 8
-/** Series that are merged at once. */
+/** Maximum number of series that are merged at once. */
 const GROUP = 500
 
 const seriesIn = (metrics: readonly PlainMetric[]): number =>
   metrics.reduce((total, { values }) => total + values.length, 0)
 
 /** Splits the series of one metric of all processes, which stay together by their route or webhook. */
-function* groupsOf(
-  same: readonly PlainMetric[],
-  pace: Pace,
-): Work<readonly (readonly PlainMetric[])[]> {
+function* groupsOf(same: readonly PlainMetric[]): Work<readonly (readonly PlainMetric[])[]> {
   if (seriesIn(same) <= GROUP) return [same]
+  const pace = new Pace()
   const groups: (PlainMetric & { readonly values: PlainValue[] })[][] = []
   const groupOf = new Map<unknown, number>()
   const most = GROUP / same.length
@@ -67,7 +80,7 @@ function* groupsOf(
   for (const [part, metric] of same.entries())
     for (const value of metric.values) {
       if (pace.isDue()) yield
-      const key = value.labels?.['route'] ?? value.labels?.['webhook']
+      const key = value.labels['route'] ?? value.labels['webhook']
       const known = groupOf.get(key)
       if (known === undefined && inLast >= most) {
         groups.push(same.map((one) => ({ ...one, values: [] })))
@@ -84,7 +97,7 @@ function* groupsOf(
 /** Groups the metrics of all processes by their names. */
 function sameNames(parts: readonly MetricsJson[]): Iterable<readonly PlainMetric[]> {
   const byName = new Map<string, PlainMetric[]>()
-  for (const metric of parts.flat() as readonly PlainMetric[]) {
+  for (const metric of parts.flat()) {
     const same = byName.get(metric.name)
     if (same === undefined) byName.set(metric.name, [metric])
     else same.push(metric)
@@ -94,14 +107,7 @@ function sameNames(parts: readonly MetricsJson[]): Iterable<readonly PlainMetric
 
 /** Returns only counters and histograms: a gauge of a process that has ended means nothing. */
 export const countersOf = (metrics: MetricsJson): MetricsJson =>
-  metrics.filter((metric) => {
-    const { type } = metric as { readonly type?: unknown }
-    return type === 'counter' || type === 'histogram'
-  })
-
-interface Series {
-  readonly labels?: { readonly route?: unknown }
-}
+  metrics.filter(({ type }) => type === 'counter' || type === 'histogram')
 
 /** Returns the metrics without the series of these routes. */
 export function* withoutRoutes(
@@ -109,19 +115,14 @@ export function* withoutRoutes(
   routes: ReadonlySet<unknown>,
 ): Work<MetricsJson> {
   const pace = new Pace()
-  const left: object[] = []
+  const left: PlainMetric[] = []
   for (const metric of metrics) {
-    const { values } = metric as { readonly values?: readonly Series[] }
-    if (values === undefined) {
-      left.push(metric)
-      continue
-    }
-    const kept: Series[] = []
-    for (const series of values) {
+    const values: PlainValue[] = []
+    for (const value of metric.values) {
       if (pace.isDue()) yield
-      if (!routes.has(series.labels?.route)) kept.push(series)
+      if (!routes.has(value.labels['route'])) values.push(value)
     }
-    left.push({ ...metric, values: kept })
+    left.push({ ...metric, values })
   }
   return left
 }

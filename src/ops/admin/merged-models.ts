@@ -1,16 +1,8 @@
 // Bounds the models in the merged token counts. Each process bounds its own, but together they may have more.
 
 import { mapWork, Pace, type Work } from '../../kit/turns.js'
-import type { MetricsJson } from './merged-metrics.js'
+import type { MetricsJson, PlainMetric, PlainValue } from './merged-metrics.js'
 import { MAX_MODELS, OTHER_MODELS, TOKENS_METRIC } from './token-counts.js'
-
-interface TokenMetric {
-  readonly values: readonly Series[]
-}
-
-interface Series {
-  readonly labels: { readonly route?: unknown; readonly model?: unknown }
-}
 
 type Models = ReadonlySet<unknown>
 
@@ -43,9 +35,13 @@ function* boundedWork(
 /** Looking at a series costs as much as looking at this many JSON values. */
 const SERIES_UNITS = 2
 
-function* folded(metric: object, kept: ReadonlyMap<unknown, Models>, pace: Pace): Work<object> {
+function* folded(
+  metric: PlainMetric,
+  kept: ReadonlyMap<unknown, Models>,
+  pace: Pace,
+): Work<PlainMetric> {
   if (!isTokens(metric)) return metric
-  const values: Series[] = []
+  const values: PlainValue[] = []
   for (const series of metric.values) {
     if (pace.isDue(SERIES_UNITS)) yield
     const { route, model } = series.labels
@@ -55,16 +51,15 @@ function* folded(metric: object, kept: ReadonlyMap<unknown, Models>, pace: Pace)
   return { ...metric, values }
 }
 
-const isTokens = (metric: object): metric is TokenMetric =>
-  'name' in metric && metric.name === TOKENS_METRIC && 'values' in metric
+const isTokens = ({ name }: PlainMetric): boolean => name === TOKENS_METRIC
 
 function* modelsIn(parts: readonly MetricsJson[], pace: Pace): Work<ReadonlyMap<unknown, Models>> {
   const seen = new Map<unknown, Set<unknown>>()
   for (const { values } of parts.flat().filter(isTokens))
     for (const { labels } of values) {
       if (pace.isDue(SERIES_UNITS)) yield
-      const models = seen.get(labels.route) ?? new Set()
-      seen.set(labels.route, models.add(labels.model))
+      const models = seen.get(labels['route']) ?? new Set()
+      seen.set(labels['route'], models.add(labels['model']))
     }
   return seen
 }

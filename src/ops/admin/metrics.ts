@@ -1,10 +1,9 @@
 // Prometheus metrics of all parts, under the names that the public interface fixes.
 
-import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client'
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { each, joinTexts, Pace, runInTurns, type Work } from '../../kit/turns.js'
-import { CheckCounts } from './check-counts.js'
-import { CallDurations, CheckDurations } from './check-durations.js'
-import { type MetricsJson, type PlainMetric, type PlainValue, sumOf } from './merged-metrics.js'
+import { CheckCounts, DurationCounts } from './check-counts.js'
+import { type MetricsJson, type PlainValue, readMetrics, sumOf } from './merged-metrics.js'
 import { MergedModels } from './merged-models.js'
 import { createStateGauges, type StateSource } from './state-gauges.js'
 import { type ReplyTokens, TokenCounts } from './token-counts.js'
@@ -84,15 +83,14 @@ function createGuardrailMetrics(registers: Registry[], budgets: BudgetCounts): G
     help: 'Answers of guardrail webhooks, and what was done without one.',
     labelNames: ['webhook', 'phase', 'outcome', 'reason', 'mode'] as const,
     registers,
-    collect: () => counts.flush((labels, count) => verdicts.inc({ ...labels }, count)),
   })
-  const counts = new VerdictCounts()
-  const duration = new CallDurations({
+  const duration = new Histogram({
     name: 'gatehouse_guardrail_webhook_duration_seconds',
     help: 'Time from a call of a guardrail webhook to its verdict.',
+    labelNames: ['webhook', 'phase'] as const,
     buckets: WEBHOOK_BUCKETS,
+    registers,
   })
-  for (const registry of registers) duration.register(registry)
   const headerBudgets = new Counter({
     name: 'gatehouse_guardrail_header_budget_exceeded_total',
     help: 'Calls of guardrail webhooks without headers whose expressions went beyond their budget.',
@@ -108,9 +106,10 @@ function createGuardrailMetrics(registers: Registry[], budgets: BudgetCounts): G
       headerBudgets.inc({ webhook })
     },
     verdict(labels, seconds) {
-      budgets.call(labels.reason)
-      counts.add(labels)
-      duration.observe(labels.webhook, labels.phase, seconds)
+      const { webhook, phase, reason } = labels
+      if (reason !== undefined) budgets.because(reason)
+      verdicts.inc({ ...labels })
+      duration.observe({ webhook, phase }, seconds)
     },
   }
 }
@@ -122,26 +121,27 @@ function createCheckMetrics(registers: Registry[], budgets: BudgetCounts): Check
     labelNames: ['route', 'decision', 'reason', 'mode'] as const,
     registers,
     collect: () =>
-      runInTurns(
-        checkCounts.flush((labels, count) => {
-          checks.inc(labels, count)
-          budgets.checks(labels.reason, count)
-        }),
-      ),
+      runInTurns(checkCounts.flush((labels, count) => checks.inc({ ...labels }, count))),
   })
   const checkCounts = new CheckCounts()
-  const checkDuration = new CheckDurations({
-    name: 'gatehouse_check_duration_seconds',
-    help: 'Time from a check request to its answer.',
-    buckets: CHECK_BUCKETS,
-  })
-  for (const registry of registers) checkDuration.register(registry)
+  const checkDuration = new DurationCounts(
+    {
+      name: 'gatehouse_check_duration_seconds',
+      help: 'Time from a check request to its answer.',
+      registers,
+    },
+    CHECK_BUCKETS,
+  )
   return {
     observe(route, decision, reason, seconds) {
+      if (decision === 'deny') budgets.because(reason)
       checkCounts.add(route, decision, reason)
-      checkDuration.observe(seconds)
+      checkDuration.add(seconds)
     },
-    audited: (route, decision, reason) => checkCounts.add(route, decision, reason, 'audit'),
+    audited(route, decision, reason) {
+      if (decision === 'deny') budgets.because(reason)
+      checkCounts.add(route, decision, reason, 'audit')
+    },
     forget(route) {
       for (const labels of checkCounts.forget(route)) checks.remove(labels)
     },
@@ -239,15 +239,13 @@ export function createMetrics(heldBytes = (): number => 0, heldBytesLimit = 0): 
   const registers = [registry]
   registerHeldBytes(registers, heldBytes, heldBytesLimit)
   collectDefaultMetrics({ register: registry })
-  const budgets = createBudgetCounts()
+  const budgets = createBudgetCounts(registers)
   const checks = createCheckMetrics(registers, budgets)
   const guardrails = createGuardrailMetrics(registers, budgets)
-  budgets.register(registry)
   const models = new MergedModels()
-  const sum = async (others: readonly MetricsJson[]) => {
-    const all = [await registry.getMetricsAsJSON(), ...others]
-    return runInTurns(sumOf(await runInTurns(models.bounded(all))))
-  }
+  const json = () => readMetrics(registry)
+  const sum = async (others: readonly MetricsJson[]) =>
+    sumOf(await runInTurns(models.bounded([await json(), ...others])))
   return {
     ...createXdsMetrics(registers),
     ...createArrowMetrics(registers),
@@ -264,11 +262,9 @@ export function createMetrics(heldBytes = (): number => 0, heldBytesLimit = 0): 
       ),
     exported: exportedItems(registers, budgets),
     workerEnded: workerEnds(registers),
-    text: async (others = []) => {
-      const all = others.length === 0 ? await registry.getMetricsAsJSON() : await sum(others)
-      return runInTurns(metricsText(all))
-    },
-    json: () => registry.getMetricsAsJSON(),
+    text: async (others = []) =>
+      runInTurns(metricsText(others.length === 0 ? await json() : await sum(others))),
+    json,
     merged: sum,
     contentType: registry.contentType,
   }
@@ -303,12 +299,13 @@ class StreamCounts {
   }
 }
 
-// Prints metrics in Prometheus' text format, in slices: with thousands of routes prom-client takes a tenth of a second.
+// Prints metrics in Prometheus' text format, in slices: prom-client prints all series of a metric at once, which holds up
+// checks for 50 to 200 ms with 10,000 routes.
 
 /** Returns the text of all metrics. */
 export function* metricsText(metrics: MetricsJson, pace = new Pace()): Work<string> {
   const out: string[] = []
-  for (const { name, help, type, values } of metrics as readonly PlainMetric[]) {
+  for (const { name, help, type, values } of metrics) {
     const gap = out.length === 0 ? '' : '\n'
     out.push(`${gap}# HELP ${name} ${escaped(help)}\n# TYPE ${name} ${type}\n`)
     for (const value of values) {
@@ -322,7 +319,7 @@ export function* metricsText(metrics: MetricsJson, pace = new Pace()): Work<stri
 /** A line costs as much as looking at this many JSON values. */
 const LINE_UNITS = 8
 
-function lineOf(name: string, { metricName = name, labels = {}, value }: PlainValue): string {
+function lineOf(name: string, { metricName = name, labels, value }: PlainValue): string {
   const pairs: string[] = []
   for (const label in labels) pairs.push(`${label}="${labelText(labels[label] ?? '')}"`)
   return `${metricName}${pairs.length === 0 ? '' : `{${pairs.join(',')}}`} ${numberText(value)}\n`
@@ -338,10 +335,7 @@ function numberText(value: number): string {
   return Number.isNaN(value) ? 'NaN' : value < 0 ? '-Inf' : '+Inf'
 }
 
-// Counts the outcomes of calls of webhooks in plain maps: a counter of prom-client with five labels would build a key at
-// every call.
-
-/** Labels of the counter. */
+/** Labels of a verdict. */
 interface CountedVerdict {
   /** Name of its backend. */
   readonly webhook: string
@@ -351,41 +345,6 @@ interface CountedVerdict {
   readonly reason?: string
   readonly mode?: 'audit'
 }
-
-interface Count {
-  readonly labels: CountedVerdict
-  count: number
-}
-
-/** Counts of verdicts since the last flush. */
-class VerdictCounts {
-  /** Counts by webhook; each has few combinations of the other labels. */
-  readonly #counts = new Map<string, Count[]>()
-
-  add(labels: CountedVerdict): void {
-    const known = this.#counts.get(labels.webhook)
-    const same = known?.find((one) => isSame(one.labels, labels))
-    if (same !== undefined) same.count += 1
-    else if (known !== undefined) known.push({ labels, count: 1 })
-    else this.#counts.set(labels.webhook, [{ labels, count: 1 }])
-  }
-
-  /** Hands over the counts since the last call. */
-  flush(take: (labels: CountedVerdict, count: number) => void): void {
-    for (const counts of this.#counts.values())
-      for (const one of counts) {
-        if (one.count > 0) take(one.labels, one.count)
-        one.count = 0
-      }
-  }
-}
-
-/** Compares everything except the webhook. */
-const isSame = (one: CountedVerdict, other: CountedVerdict): boolean =>
-  one.outcome === other.outcome &&
-  one.phase === other.phase &&
-  one.reason === other.reason &&
-  one.mode === other.mode
 
 // Counts what was refused, shortened or dropped because a budget of this process was used up.
 
@@ -408,52 +367,36 @@ export type CountedBudget = (typeof BUDGETS)[number]
 /** Counts that a budget was used up. times: 1 if absent. */
 type BudgetReached = (budget: CountedBudget, times?: number) => void
 
-/** Reasons of denied checks that say that a budget was used up. */
-const BY_CHECK: Readonly<Record<string, CountedBudget>> = {
-  'rule-budget': 'rule-work',
-  'too-many-bodies': 'mcp-bodies',
-}
-
-/** Reasons of calls without a verdict that say so. */
-const BY_CALL: Readonly<Record<string, CountedBudget>> = {
-  busy: 'webhook-queue',
-  'no-connection': 'webhook-queue',
-}
+/** Budgets by the reason of a denied check, or of a call of a webhook without a verdict. */
+const BY_REASON: ReadonlyMap<string, CountedBudget> = new Map([
+  ['rule-budget', 'rule-work'],
+  ['too-many-bodies', 'mcp-bodies'],
+  ['busy', 'webhook-queue'],
+  ['no-connection', 'webhook-queue'],
+])
 
 /** The counter of budgets that were used up. */
 interface BudgetCounts {
   readonly reached: BudgetReached
-  /** Counts denied checks by their reason. */
-  checks(reason: string, count: number): void
-  /** Counts a call of a webhook by the reason why it has no verdict. */
-  call(reason: string | undefined): void
-  /**
-   * Registers the counter. Reading the checks adds to it, and its series exist from the start, so that the values are
-   * current when they are printed.
-   */
-  register(registry: Registry): void
+  /** Counts the budget of a reason; other reasons have none. */
+  because(reason: string): void
 }
 
 /** Every budget has a series from the start, so that an increase shows the first time too. */
-function createBudgetCounts(): BudgetCounts {
+function createBudgetCounts(registers: Registry[]): BudgetCounts {
   const counter = new Counter({
     name: 'gatehouse_budget_reached_total',
     help: 'Times that a budget was used up and something was refused, shortened or dropped for it.',
     labelNames: ['budget'] as const,
-    registers: [],
+    registers,
   })
   for (const budget of BUDGETS) counter.inc({ budget }, 0)
   const reached: BudgetReached = (budget, times = 1) => counter.inc({ budget }, times)
   return {
     reached,
-    checks: (reason, count) => {
-      const budget = BY_CHECK[reason]
-      if (budget !== undefined) reached(budget, count)
-    },
-    call: (reason) => {
-      const budget = BY_CALL[reason ?? '']
+    because(reason) {
+      const budget = BY_REASON.get(reason)
       if (budget !== undefined) reached(budget)
     },
-    register: (registry) => registry.registerMetric(counter),
   }
 }

@@ -14,10 +14,10 @@ import {
 } from '@opentelemetry/sdk-metrics'
 import type { TelemetrySettings } from '../settings/telemetry.js'
 
-/** Reads the metrics of all processes, as prom-client writes them. */
-export type ReadMetrics = () => Promise<readonly object[]>
+/** Reads the metrics of all processes. */
+export type ReadMetrics = () => Promise<readonly PlainMetric[]>
 
-/** A metric of prom-client's getMetricsAsJSON(). */
+/** A metric of /metrics. */
 interface PlainMetric {
   readonly name: string
   readonly help: string
@@ -27,7 +27,7 @@ interface PlainMetric {
 
 interface PlainValue {
   readonly value: number
-  readonly labels: Readonly<Record<string, string | number>>
+  readonly labels: Readonly<Partial<Record<string, string | number>>>
   /** The metric's name with _bucket, _sum or _count; only histograms have it. */
   readonly metricName?: string
 }
@@ -51,9 +51,7 @@ export function exportMetrics(
       {
         collect: async () => {
           const times = { startTime, endTime: timeOf(Date.now()) }
-          const metrics = ((await read()) as readonly PlainMetric[]).flatMap((metric) =>
-            dataOf(metric, times),
-          )
+          const metrics = (await read()).flatMap((metric) => dataOf(metric, times))
           const scopeMetrics = [{ scope: { name: 'gatehouse' }, metrics }]
           return { resourceMetrics: { resource, scopeMetrics }, errors: [] }
         },

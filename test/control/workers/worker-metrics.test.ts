@@ -5,7 +5,7 @@ import type { ToWorker } from '../../../src/control/workers/messages.js'
 import { ToldMetrics } from '../../../src/control/workers/metrics-parts.js'
 import { WorkerMetrics } from '../../../src/control/workers/worker-pool.js'
 import type { AskedPlace } from '../../../src/control/workers/worker-question.js'
-import type { MetricsJson, PlainMetric } from '../../../src/ops/admin/merged-metrics.js'
+import type { MetricsJson } from '../../../src/ops/admin/merged-metrics.js'
 import { createMetrics } from '../../../src/ops/admin/metrics.js'
 
 // Their answers are waited for however slow this machine is.
@@ -23,7 +23,7 @@ interface Worker extends AskedPlace {
 }
 
 const seriesIn = (metrics: MetricsJson): number =>
-  (metrics as readonly PlainMetric[]).reduce((sum, { values }) => sum + values.length, 0)
+  metrics.reduce((sum, { values }) => sum + values.length, 0)
 
 /** Workers, each with a check of every route. sizes: gets the number of series in each message. */
 function someWorkers(

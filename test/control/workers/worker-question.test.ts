@@ -22,7 +22,8 @@ function slowWorker() {
     seen.count = (await all.collect()).length
   }
   const tell = (part: number, isLast: boolean): void => {
-    const metric = { name: 'a', type: 'counter', values: [{ value: part, labels: {} }] }
+    const values = [{ value: part, labels: {} }]
+    const metric = { name: 'a', help: 'b', type: 'counter', aggregator: 'sum', values }
     all.receive(1, { call: 1, part, metrics: [metric], isLast })
   }
   return { asked, seen, read, tell }

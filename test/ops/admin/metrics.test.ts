@@ -265,7 +265,7 @@ describe.each([1, 4])('of %i workers', (count) => {
     expect(first.get('other')).toBe(count === 1 ? undefined : 51 * 4 - 99 - 4)
     expect(sum(first)).toBe(51 * count)
     const others = await Promise.all(workers.map((worker) => worker.json()))
-    const merged = (await main.merged(others)) as readonly { name: string; values: unknown[] }[]
+    const merged = await main.merged(others)
     expect(merged.find(({ name }) => name === TOKENS)?.values).toHaveLength(first.size)
   })
 

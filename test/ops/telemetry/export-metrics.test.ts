@@ -3,6 +3,7 @@
 import { DataPointType } from '@opentelemetry/sdk-metrics'
 import { Counter, Gauge, Histogram, Registry, Summary } from 'prom-client'
 import { expect, test } from 'vitest'
+import { readMetrics } from '../../../src/ops/admin/merged-metrics.js'
 import { dataOf } from '../../../src/ops/telemetry/export-metrics.js'
 
 const times = { startTime: [1, 0], endTime: [2, 0] } satisfies Parameters<typeof dataOf>[1]
@@ -10,8 +11,7 @@ const times = { startTime: [1, 0], endTime: [2, 0] } satisfies Parameters<typeof
 async function converted(create: (registers: Registry[]) => void) {
   const registry = new Registry()
   create([registry])
-  const [metric] = await registry.getMetricsAsJSON()
-  return dataOf(metric as unknown as Parameters<typeof dataOf>[0], times)
+  return (await readMetrics(registry)).flatMap((metric) => dataOf(metric, times))
 }
 
 test('a counter is a sum that never falls', async () => {

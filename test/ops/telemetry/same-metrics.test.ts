@@ -46,7 +46,7 @@ test('every number of /metrics about Gatehouse arrives', async () => {
     .split('\n')
     .filter((line) => line.startsWith('gatehouse_') && !/^\w+_bucket\{/.test(line))
     .map(numberIn)
-  const json = (await metrics.merged([])) as unknown as readonly Parameters<typeof dataOf>[0][]
+  const json = await metrics.merged([])
   const sent = json.flatMap((metric) => dataOf(metric, times)).flatMap(numbersOf)
   expect(expected.length).toBeGreaterThan(20)
   expect(sent.filter((one) => one.startsWith('gatehouse_')).toSorted()).toEqual(expected.toSorted())
