@@ -1,6 +1,8 @@
 // Which keys of a provider's key set can verify a token, and what the status reports about the others.
 
-import { generateKeyPairSync, type KeyObject, X509Certificate } from 'node:crypto'
+import { generateKeyPairSync, KeyObject, X509Certificate } from 'node:crypto'
+import fc from 'fast-check'
+import { importJWK } from 'jose'
 import { describe, expect, test } from 'vitest'
 import {
   describeKeySet as keySetWork,
@@ -9,6 +11,7 @@ import {
 import { atOnce } from '../../../src/kit/turns.js'
 import type { JsonObject } from '../../../src/model/json.js'
 import { selfSigned, selfSignedRsa } from '../../support/certificates.js'
+import { runs } from '../../support/runs.js'
 
 const describeKeySet = (jwks: JsonObject): KeySetDescription => atOnce(keySetWork(jwks))
 
@@ -87,6 +90,44 @@ describe('usable', () => {
     const other = { ...p256, kid: 'k' }
     const keys = [{ ...rsa, kid: 'k' }, other, { ...rsa, kid: 'k', ext: true }, { ...rsa }]
     expect(describeKeySet({ keys }).usable.map(({ kid }) => kid)).toEqual(['k', 'k', undefined])
+  })
+})
+
+describe('as jose imports it', () => {
+  const KEYS: readonly JsonObject[] = [rsa, p256, p384, p521, ed25519]
+  const NUMBERS = ['n', 'e', 'x', 'y']
+
+  /** Fails unless jose imports the key for each of its algorithms, as the same key. */
+  async function expectSame(entry: JsonObject): Promise<void> {
+    for (const { key, algorithms } of describeKeySet({ keys: [entry] }).usable)
+      for (const algorithm of algorithms) {
+        const imported = await importJWK(entry, algorithm)
+        if (imported instanceof Uint8Array) throw new Error('jose imported a secret')
+        expect(KeyObject.from(imported).equals(key), algorithm).toBe(true)
+      }
+  }
+
+  test.each(KEYS)('$kty $crv', async (key) => {
+    expect(describeKeySet({ keys: [key] }).usable).toHaveLength(1)
+    await expectSame(key)
+  })
+
+  test('or not at all, whatever its numbers are', async () => {
+    const changed = fc.record({
+      key: fc.constantFrom(...KEYS),
+      name: fc.constantFrom(...NUMBERS),
+      at: fc.nat(1_400),
+      by: fc.constantFrom('', 'A', '_', '=', '+', ' ', 'AA'),
+    })
+    await fc.assert(
+      fc.asyncProperty(changed, async ({ key, name, at, by }) => {
+        const number = key[name]
+        if (typeof number !== 'string') return
+        const place = at % (number.length + 1)
+        await expectSame({ ...key, [name]: number.slice(0, place) + by + number.slice(place + 1) })
+      }),
+      { numRuns: runs(1_000) },
+    )
   })
 })
 
