@@ -52,5 +52,6 @@ and then leave; 1,000 clients send prompts of 1 MiB at once, about which a webho
 connections, while other clients ask for replies about which it is asked too. "Held" is what counts against \`--held-bytes\`; "afterwards"
 is 30 s after the load. \`MALLOC_ARENA_MAX=1\`, \`MALLOC_MMAP_THRESHOLD_=65536\` and \`MALLOC_TRIM_THRESHOLD_=65536\` were set, as in our image:
 without them the C library keeps what Node has given back (2.7 to 3.6 times idle). A request
-for whose body there is no room is 503 with Retry-After (in seconds). Once nothing is under way, Gatehouse collects what the load has left behind.
+for whose body there is no room is 503 with Retry-After (in seconds). What a load has left behind in the heap, V8 collects
+when it needs memory, and a part of it in an idle process.
 `

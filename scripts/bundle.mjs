@@ -16,9 +16,6 @@ const PROGRAMS = [
 ]
 /** What scripts and tests load beside them. */
 const MODULES = [
-  'ops/memory/heap-growth',
-  'ops/memory/stepwise-collection',
-  'ops/memory/young-allocation',
   'cli/demo/demo-parties',
   'cli/demo/identity-provider',
   'cli/demo/llm-server',

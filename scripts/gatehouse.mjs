@@ -8,12 +8,16 @@ import { runScript } from './runtime.mjs'
 import { setup } from './setup.mjs'
 import { root } from './stale.mjs'
 
-/** The image's size of the young generation (decision 34). */
-const YOUNG_GENERATION = '--max-semi-space-size=16'
+/** The flags of the first line of the program (decision 34). */
+const FLAGS = [
+  '--max-semi-space-size=16',
+  '--heap-growing-percent=150',
+  '--no-allocation-site-pretenuring',
+]
 
 await runScript(async () => {
   await setup()
-  const args = [YOUNG_GENERATION, join(root, 'dist/main.js'), ...process.argv.slice(2)]
+  const args = [...FLAGS, join(root, 'dist/main.js'), ...process.argv.slice(2)]
   const env = { ...MALLOC, ...process.env }
   const child = spawn(process.execPath, args, { stdio: 'inherit', env })
   // Ctrl-C reaches the child directly, because it shares the terminal; this process only waits for it to exit.

@@ -1,4 +1,4 @@
-#!/usr/bin/env -S node --max-semi-space-size=16
+#!/usr/bin/env -S node --max-semi-space-size=16 --heap-growing-percent=150 --no-allocation-site-pretenuring
 // The program: runs the command that the arguments name, stops it at signals and sets the exit code. Commands reach the
 // process only through it.
 

@@ -79,8 +79,12 @@ test('the index names every page', () => {
 /** Flags of Node, Docker and Helm, and those of every command. */
 const FLAGS_OF_OTHERS = new Set([
   '--build-arg',
+  '--expose-gc',
+  '--heap-growing-percent',
   '--help',
   '--max-semi-space-size',
+  '--no-allocation-site-pretenuring',
+  '--no-memory-reducer-favors-memory',
   '--skip-crds',
   '--version',
 ])

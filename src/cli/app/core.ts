@@ -31,7 +31,6 @@ import { timedSlices, type Work } from '../../kit/turns.js'
 import type { AdminSource } from '../../ops/admin/admin-server.js'
 import type { Metrics } from '../../ops/admin/metrics.js'
 import { Exports } from '../../ops/exports/exports.js'
-import { createHeapGrowth } from '../../ops/memory/heap-growth.js'
 import { defaultHeldBytes } from '../../ops/memory/held-bytes-default.js'
 import { createMeasures } from '../../ops/memory/measures.js'
 import type { Settings } from '../../ops/settings/settings.js'
@@ -95,7 +94,7 @@ export interface CoreDeps {
 /** Creates the parts and connects them. */
 export function createCore(settings: Settings, deps: CoreDeps): Core {
   const { logger, ownEnvoy, tokens } = deps
-  const { heldBytes, messages, onRefused, metrics, stopCollecting } = createMeasures(settings)
+  const { heldBytes, messages, onRefused, metrics } = createMeasures(settings)
   const [envoys, cache, report] = [new Envoys(), new SnapshotCache(), createResourcesReport()]
   const trust = { loopback: !settings.kubernetes }
   const ads = createAds({ cache, envoys, metrics, logger, now, trust, tokens })
@@ -147,7 +146,6 @@ export function createCore(settings: Settings, deps: CoreDeps): Core {
     refusals: () => refusals(envoys.report()),
     adminSource: (more) => createAdminSource(shown, () => [...obstacles(), ...late(), ...more()]),
     async close() {
-      stopCollecting()
       for (const one of [keys, pipeline, publisher]) one.close()
       await Promise.all([outbound.close(), workers?.close(), exports.close()])
     },
@@ -297,17 +295,15 @@ interface Published {
   readonly remote: Pick<RemoteStore, 'state'>
 }
 
-/** Updates what follows each run, besides what it publishes: the log and the heap's growth. */
+/** Updates what follows each run, besides what it publishes: the log. */
 function reportRuns(
   { kubernetes }: Settings,
   { logger, onRun, onFirst }: CoreDeps,
   published: () => Published,
 ): (state: PipelineState) => Work<void> {
   const logProblems = createProblemLog(logger, kubernetes)
-  const boundHeap = createHeapGrowth()
   let wasPublished = false
   return function* (state) {
-    boundHeap(countOf(state))
     yield* logProblems(state)
     onRun?.(state)
     if (wasPublished || onFirst === undefined) return
@@ -319,14 +315,6 @@ function reportRuns(
     yield* onFirst({ snapshot, state, remote: remote.state(), resources })
   }
 }
-
-const countOf = ({ provider }: PipelineState): number =>
-  provider === undefined
-    ? 0
-    : Object.values<readonly unknown[]>({ ...provider.resources }).reduce(
-        (sum, { length }) => sum + length,
-        0,
-      )
 
 const NONE: readonly string[] = []
 

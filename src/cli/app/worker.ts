@@ -25,9 +25,7 @@ import { createProbeSigns } from '../../kit/probe-signs.js'
 import { runInTurns } from '../../kit/turns.js'
 import { createMetrics } from '../../ops/admin/metrics.js'
 import { Exports } from '../../ops/exports/exports.js'
-import { startIdleCollection } from '../../ops/memory/idle-collection.js'
 import { createMessageBudget } from '../../ops/memory/message-budget.js'
-import { allocateYoung } from '../../ops/memory/young-allocation.js'
 import type { Settings } from '../../ops/settings/settings.js'
 import { authenticated } from '../../wire/grpc/authenticated.js'
 import type { MessageBudget } from '../../wire/grpc/message-budget.js'
@@ -92,8 +90,6 @@ class RunningWorker implements Worker {
     this.#deps = deps
     this.#metrics = createMetrics(() => heldBytes.held())
     this.#messages = createMessageBudget(start.heldBytes, this.#metrics, counters.messages)
-    startIdleCollection(() => heldBytes.held())
-    allocateYoung()
     this.#tables = createWorkerTables({ ...settings, workers }, now)
     this.#changes = new TableQueue({
       change: (parts) => runInTurns(this.#tables.change(parts)),

@@ -4,10 +4,9 @@ import { createHeldBytes } from '../../extproc/session/held-bytes.js'
 import { createMetrics, type Metrics } from '../admin/metrics.js'
 import type { Settings } from '../settings/settings.js'
 import { defaultHeldBytes } from './held-bytes-default.js'
-import { startIdleCollection } from './idle-collection.js'
 import { createMessageBudget } from './message-budget.js'
 
-/** Creates the metrics and the budgets, and starts to collect garbage when idle. */
+/** Creates the metrics and the budgets. */
 export function createMeasures({ heldBytes: given }: Settings) {
   const budget = given ?? defaultHeldBytes()
   const heldBytes = createHeldBytes(budget, undefined, () => metrics.budgetReached('held-bytes'))
@@ -18,6 +17,5 @@ export function createMeasures({ heldBytes: given }: Settings) {
     messages: createMessageBudget(budget, metrics),
     /** Counts a connection that was one too many. */
     onRefused: (): void => metrics.budgetReached('connections'),
-    stopCollecting: startIdleCollection(() => heldBytes.held()),
   }
 }
