@@ -1,189 +1,138 @@
-// The kept connections to one webhook: opened by connectTarget() when none is idle, closed when idle for too long
-// (decisions 22 and 30).
+// The connections to one webhook, by target. After a change of its endpoints or TLS, streams that began before it still
+// call the old target while others call the new one; the limit of connections holds for both together. A call that waited
+// goes to the endpoints that the webhook has by then, but only as its own policy trusts them.
 
+import { isDeepStrictEqual } from 'node:util'
 import type { RemoteTarget } from '../../model/remote-target.js'
-import { type Connecting, connectTarget } from './connect/connect.js'
-import { ReadBuffer } from './connect/read-buffer.js'
-import { RemoteError } from './connect/remote-failure.js'
-import type { SentRequest } from './request-head.js'
-import { CONNECTION_MS } from './webhook-call.js'
-import {
-  type CallDispatcher,
-  type CallHandler,
-  type ConnectionEvents,
-  WebhookConnection,
-} from './webhook-connection.js'
+import type { Connecting } from './connect/connect.js'
+import type { RemoteFailure } from './connect/remote-failure.js'
+import { MAX_TIMER_MS, TargetConnection } from './connection.js'
+import { CONNECTION_MS, type PooledCall, type WebhookLease } from './webhook-call.js'
 
-/** Where to connect, and within which limits. */
-export interface ConnectionLimits {
-  readonly target: RemoteTarget
-  /** How long an idle connection is kept, unless the server closes it before; 0: no limit. */
-  readonly keepAliveSeconds: number
-  /** Connect timeout in milliseconds. */
-  readonly timeoutMs?: number | undefined
+interface Place {
+  target: RemoteTarget
+  /** Open and about to be. */
+  readonly open: Set<TargetConnection>
+  /** Those without a call. The one used last is at the end, and is used next. */
+  readonly idle: TargetConnection[]
 }
 
-/** Longest timer of Node, in practice no limit. */
-const NO_LIMIT_MS = 2 ** 31 - 1
-/** How long before the server would close it a connection is given up. */
-const AHEAD_MS = 1_000
+/** How many changes of a webhook's TLS are told apart while calls wait; beyond that a call goes to its own endpoints. */
+const MOST_TRUSTS = 4
 
-/** A pool of connections. The caller limits how many calls run at once, and so the connections. */
-export class WebhookPool implements CallDispatcher {
-  readonly #open = new Set<WebhookConnection>()
-  /** The one used last is at the end, and is used next. */
-  #idle: WebhookConnection[] = []
-  #connecting = 0
-  #timer: NodeJS.Timeout | undefined
-  #timerAt = Infinity
-  #isClosing = false
-  /** Called when a connection has closed. */
-  readonly #onClosed = new Set<() => void>()
-  readonly #keepAliveMs: number
+const GIVEN_UP: RemoteFailure = { type: 'aborted' }
 
-  /** signal: aborts connection attempts. */
+/** The connections to the targets of one webhook. The caller limits how many calls run at once. */
+export class WebhookConnections {
+  #places: readonly Place[] = []
+  /** The last target that was called with each TLS, the newest at the end. */
+  #latest: readonly RemoteTarget[] = []
+  readonly #closing = new Set<Promise<void>>()
+  #isClosed = false
+
+  /** max: connections to all targets together; 0: no limit. */
   constructor(
-    private readonly limits: ConnectionLimits,
+    private readonly max: number,
     private readonly deps: Connecting,
-    private readonly signal: AbortSignal,
-  ) {
-    const { keepAliveSeconds } = limits
-    this.#keepAliveMs = keepAliveSeconds === 0 ? NO_LIMIT_MS : keepAliveSeconds * 1000
+  ) {}
+
+  /** Notes where a new call goes, so that those which wait follow it. */
+  note({ target }: PooledCall): void {
+    if (this.#latest.at(-1) === target) return
+    const others = this.#latest.filter((one) => !isTrustEqual(one, target))
+    this.#latest = [...others, target].slice(-MOST_TRUSTS)
   }
 
-  /** Sends a request over an idle connection or a new one. */
-  dispatch(request: SentRequest, handler: CallHandler): void {
-    if (handler.isRepeated) this.#idle.pop()?.destroy()
-    const connection = handler.isRepeated ? undefined : this.#takeIdle()
-    handler.wasKept = connection !== undefined
-    if (connection !== undefined) return this.#send(connection, request, handler)
-    handler.onConnect()
-    void this.#connect(request, handler)
-  }
-
-  /** Number of connections, open and about to be. */
-  get size(): number {
-    return this.#open.size + this.#connecting
-  }
-
-  /** Number of open connections without a call. */
-  get idleSize(): number {
-    return this.#idle.length
-  }
-
-  /** Closes up to so many idle connections, those unused for longest first; resolves when they are closed. */
-  closeIdle(count: number): Promise<void> {
-    const closed = this.#idle.splice(0, count)
-    for (const connection of closed) connection.destroy()
-    return this.#until(() => closed.every((connection) => !this.#open.has(connection)))
-  }
-
-  /** Closes idle connections now and the others after their calls. Resolves when none is left. */
-  close(): Promise<void> {
-    this.#isClosing = true
-    clearTimeout(this.#timer)
-    for (const connection of this.#idle.splice(0)) connection.destroy()
-    return this.#until(() => this.size === 0)
-  }
-
-  /** Closes all connections now; calls under way fail. */
-  destroy(): Promise<void> {
-    for (const connection of this.#open) connection.destroy()
-    return this.close()
-  }
-
-  #takeIdle(): WebhookConnection | undefined {
-    for (let next = this.#idle.pop(); next !== undefined; next = this.#idle.pop()) {
-      if (next.isOpen && next.expires > performance.now()) return next
-      next.destroy()
+  /** Returns a connection for a call that starts now: an idle one, or a new one. */
+  take(call: PooledCall): WebhookLease {
+    const place = this.#placeFor(call)
+    if (this.#places.length > 1) this.#makeRoom(place)
+    const connection = place.idle.pop() ?? this.#open(place, call)
+    // A call that waited starts as those before it are ended.
+    if (this.#isClosed) this.#end(place, connection)
+    const release = (): void => {
+      if (connection.isOpen) place.idle.push(connection)
+      else this.#end(place, connection)
     }
-    return undefined
+    return { connection, release }
   }
 
-  async #connect(request: SentRequest, handler: CallHandler): Promise<void> {
-    const { target, timeoutMs = CONNECTION_MS } = this.limits
-    this.#connecting += 1
-    try {
-      // However long a call may take, a failing connection attempt must give way to the next.
-      const timeout = AbortSignal.timeout(Math.min(timeoutMs, NO_LIMIT_MS))
-      const signal = AbortSignal.any([this.signal, timeout])
-      const reads = new ReadBuffer()
-      const socket = await connectTarget(target, this.deps, { signal, timeoutMs }, reads)
-      const events: ConnectionEvents = {
-        idle: (which, serverKeepsMs) => this.#onIdle(which, serverKeepsMs),
-        closed: (which) => this.#onConnectionClosed(which),
-      }
-      const connection = new WebhookConnection(socket, events, reads)
-      this.#open.add(connection)
-      this.#send(connection, request, handler)
-    } catch (error) {
-      handler.onError(error instanceof Error ? error : new RemoteError({ type: 'aborted' }), false)
-    } finally {
-      this.#connecting -= 1
-      this.#tellClosed()
+  /** Closes idle connections until at most `most` are open; resolves when the sockets of all others are closed. */
+  async trim(most: number): Promise<void> {
+    this.#endIdle(this.#places, sizeOf(this.#places) - most)
+    await Promise.all(this.#closing)
+  }
+
+  /** Ends the calls under way. Resolves when no socket is left. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    for (const place of this.#places) this.#endAll(place)
+    await Promise.all(this.#closing)
+  }
+
+  #placeFor(call: PooledCall): Place {
+    const target = this.#latest.find((one) => isTrustEqual(one, call.target)) ?? call.target
+    const known = this.#places.find((place) => isSamePlace(place.target, target))
+    const place = known ?? { target, open: new Set(), idle: [] }
+    // The next call has the same object, which is compared at once.
+    place.target = target
+    if (known === undefined) this.#places = [...this.#places, place]
+    return place
+  }
+
+  #open(
+    place: Place,
+    { keepAliveSeconds, timeoutMs = CONNECTION_MS }: PooledCall,
+  ): TargetConnection {
+    const keepAliveMs = Math.min(keepAliveSeconds * 1000 || MAX_TIMER_MS, MAX_TIMER_MS)
+    const onClosed = (): void => {
+      // A call notices by itself.
+      if (place.idle.includes(connection)) this.#end(place, connection)
     }
+    const options = { target: place.target, timeoutMs, keepAliveMs, onClosed }
+    const connection = new TargetConnection(options, this.deps)
+    place.open.add(connection)
+    return connection
   }
 
-  #send(connection: WebhookConnection, request: SentRequest, handler: CallHandler): void {
-    try {
-      if (!connection.send(request, handler)) this.#onIdle(connection, undefined)
-    } catch (error) {
-      this.#onIdle(connection, undefined)
-      handler.onError(error, false)
-    }
+  /** Drops the other targets without a call, and closes what the limit leaves no room for beside a new connection. */
+  #makeRoom(own: Place): void {
+    const isKept = (place: Place): boolean => place === own || place.open.size > place.idle.length
+    for (const place of this.#places) if (!isKept(place)) this.#endAll(place)
+    this.#places = this.#places.filter(isKept)
+    if (this.max === 0) return
+    const others = this.#places.filter((place) => place !== own)
+    const fresh = own.idle.length === 0 ? 1 : 0
+    this.#endIdle(others, sizeOf(this.#places) + fresh - this.max)
   }
 
-  #onIdle(connection: WebhookConnection, serverKeepsMs: number | undefined): void {
-    const keptMs = Math.min(this.#keepAliveMs, (serverKeepsMs ?? Infinity) - AHEAD_MS)
-    if (this.#isClosing || keptMs <= 0) return connection.destroy()
-    connection.expires = performance.now() + keptMs
-    this.#idle.push(connection)
-    if (connection.expires < this.#timerAt) this.#arm(connection.expires)
+  /** Closes so many idle connections, as far as there are; those of the target known for longest first. */
+  #endIdle(places: readonly Place[], count: number): void {
+    let left = count
+    for (const place of places)
+      for (const connection of [...place.idle]) if (left-- > 0) this.#end(place, connection)
   }
 
-  /** One timer for all connections, which is not set again at each call. */
-  #arm(at: number): void {
-    clearTimeout(this.#timer)
-    this.#timerAt = at
-    if (at === Infinity) return
-    const ms = Math.min(Math.max(1, Math.ceil(at - performance.now())), NO_LIMIT_MS)
-    this.#timer = setTimeout(() => this.#expire(), ms).unref()
+  #endAll(place: Place): void {
+    for (const connection of place.open) this.#end(place, connection)
   }
 
-  #expire(): void {
-    const now = performance.now()
-    const kept: WebhookConnection[] = []
-    let next = Infinity
-    for (const connection of this.#idle)
-      if (connection.expires <= now) connection.destroy()
-      else {
-        kept.push(connection)
-        next = Math.min(next, connection.expires)
-      }
-    this.#idle = kept
-    this.#arm(next)
-  }
-
-  #onConnectionClosed(connection: WebhookConnection): void {
-    this.#open.delete(connection)
-    const at = this.#idle.indexOf(connection)
-    if (at !== -1) this.#idle.splice(at, 1)
-    this.#tellClosed()
-  }
-
-  #tellClosed(): void {
-    for (const look of this.#onClosed) look()
-  }
-
-  #until(holds: () => boolean): Promise<void> {
-    return new Promise((resolve) => {
-      const look = (): void => {
-        if (!holds()) return
-        this.#onClosed.delete(look)
-        resolve()
-      }
-      this.#onClosed.add(look)
-      look()
-    })
+  #end(place: Place, connection: TargetConnection): void {
+    place.open.delete(connection)
+    const at = place.idle.indexOf(connection)
+    if (at !== -1) place.idle.splice(at, 1)
+    const ended = connection.destroy(GIVEN_UP).finally(() => this.#closing.delete(ended))
+    this.#closing.add(ended)
   }
 }
+
+const sizeOf = (places: readonly Place[]): number =>
+  places.reduce((sum, { open }) => sum + open.size, 0)
+
+/** Whether two targets lead to the same place. Targets are rebuilt with each configuration change, mostly unchanged. */
+const isSamePlace = (one: RemoteTarget, other: RemoteTarget): boolean =>
+  one === other || (isDeepStrictEqual(one.endpoints, other.endpoints) && isTrustEqual(one, other))
+
+/** Whether the same servers are trusted. */
+const isTrustEqual = (one: RemoteTarget, other: RemoteTarget): boolean =>
+  one === other || isDeepStrictEqual(one.tls, other.tls)

@@ -3,8 +3,8 @@
 
 import type { Connecting } from './connect/connect.js'
 import { type CallResult, type PooledCall, WebhookCall } from './webhook-call.js'
+import { WebhookConnections } from './webhook-connections.js'
 import { createLine, type WebhookLine } from './webhook-line.js'
-import { type OpenConnections, WebhookTargets } from './webhook-targets.js'
 
 /** The connections to all webhooks. */
 export interface WebhookPools {
@@ -17,14 +17,14 @@ export interface WebhookPools {
 /** The queues in front of webhooks. */
 export interface WebhookLines {
   /** Opens a queue. key: names the pool; max: its connections, 0: no limit. connections: can be trimmed on request. */
-  open(key: string, max: number, connections: OpenConnections): WebhookLine
+  open(key: string, max: number, connections: Pick<WebhookConnections, 'trim'>): WebhookLine
 }
 
 const OWN_LINES: WebhookLines = { open: (_key, max) => createLine(max) }
 
 interface OpenPool {
   readonly line: WebhookLine
-  readonly targets: WebhookTargets
+  readonly connections: WebhookConnections
 }
 
 /** Creates the pools. lines: the queues, if several processes share the limits. */
@@ -38,21 +38,20 @@ export function createWebhookPools(
     const key = `${backend} ${maxConnections} ${keepAliveSeconds}`
     const known = pools.get(key)
     if (known !== undefined) return known
-    const targets = new WebhookTargets(maxConnections, deps)
-    const open = { line: lines.open(key, maxConnections, targets), targets }
+    const connections = new WebhookConnections(maxConnections, deps)
+    const open = { line: lines.open(key, maxConnections, connections), connections }
     pools.set(key, open)
     return open
   }
 
   return {
-    call: (request) =>
-      new Promise((resolve) => {
-        const { line, targets } = poolOf(request)
-        targets.note(request)
-        new WebhookCall(request, line, () => targets.poolFor(request), resolve).start()
-      }),
+    call: (request) => {
+      const { line, connections } = poolOf(request)
+      connections.note(request)
+      return new WebhookCall(request, line, () => connections.take(request)).result()
+    },
     close: async () => {
-      const ended = [...pools.values()].map(({ targets }) => targets.close())
+      const ended = [...pools.values()].map(({ connections }) => connections.close())
       pools.clear()
       await Promise.all(ended)
     },

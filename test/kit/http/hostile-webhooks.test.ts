@@ -73,6 +73,7 @@ test.each([100, 65_535, 65_536, 65_537, 131_072, 196_608, 262_144])(
 )
 
 test.each([
+  ['a line end', '\r\n'],
   ['a part of its head', 'HTTP/1.1 200 OK\r\ncontent-le'],
   ['an interim answer', 'HTTP/1.1 103 Early Hints\r\n\r\n'],
 ])('a kept connection that breaks after %s is not used for the call again', async (_name, part) => {
@@ -81,6 +82,84 @@ test.each([
   await pools.call(call(port))
   expect(await pools.call(call(port))).toMatchObject({ ok: false, error: { type: 'broken' } })
   expect(seen.requests).toBe(2)
+})
+
+const OK = 'HTTP/1.1 200 OK\r\n'
+const CHUNKS = `${OK}transfer-encoding: chunked\r\n`
+
+test.each([
+  ['no HTTP', 'SSH-2.0-x\r\n\r\n'],
+  ['HTTP/2', 'HTTP/2 200\r\n\r\n'],
+  ['a status of two digits', 'HTTP/1.1 20\r\n\r\n'],
+  ['another protocol', 'HTTP/1.1 101 Switching\r\n\r\n'],
+  ['two lengths', `${OK}content-length: 1\r\ncontent-length: 2\r\n\r\nab`],
+  ['a length twice', `${OK}content-length: 1\r\ncontent-length: 1\r\n\r\na`],
+  ['a negative length', `${OK}content-length: -1\r\n\r\n`],
+  ['an empty length', `${OK}content-length:\r\n\r\n`],
+  ['a length with a sign', `${OK}content-length: +1\r\n\r\na`],
+  ['a length beside chunks', `${CHUNKS}content-length: 1\r\n\r\n0\r\n\r\n`],
+  ['another transfer coding', `${OK}transfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n`],
+  ['another transfer coding alone', `${OK}transfer-encoding: gzip\r\n\r\na`],
+  ['chunks twice', `${CHUNKS}transfer-encoding: chunked\r\n\r\n0\r\n\r\n`],
+  ['a folded field', `${OK}x: a\r\n b\r\ncontent-length: 0\r\n\r\n`],
+  ['a blank before the colon', `${OK}content-length : 1\r\n\r\na`],
+  ['a line end without a return', `${OK}x: a\ncontent-length: 1\r\n\r\na`],
+  ['a control character', `${OK}x: a\0\r\ncontent-length: 0\r\n\r\n`],
+  ['a chunk without a size', `${CHUNKS}\r\n\r\n`],
+  ['a chunk with a sign', `${CHUNKS}\r\n-1\r\n`],
+  ['a chunk of too many digits', `${CHUNKS}\r\n10000000000000001\r\na\r\n0\r\n\r\n`],
+  ['a chunk longer than it says', `${CHUNKS}\r\n1\r\nab\r\n0\r\n\r\n`],
+  ['a head without end', `${OK}x: ${'a'.repeat(20_000)}`],
+  ['trailers without end', `${CHUNKS}\r\n0\r\n${'x: y\r\n'.repeat(10_000)}`],
+  ['a trailer that is no field', `${CHUNKS}\r\n0\r\n${OK}\r\n`],
+  ['a control character in a trailer', `${CHUNKS}\r\n0\r\na: \0\r\n\r\n`],
+  ['interim answers without end', 'HTTP/1.1 103 C\r\n\r\n'.repeat(4_000)],
+])('%s is refused, asked for once, and its connection is not used again', async (_name, bytes) => {
+  const { port, seen } = await webhook(says(answer('first')), says(bytes), says(answer('own')))
+  const pools = pooled()
+  await pools.call(call(port))
+  expect(await pools.call(call(port))).toMatchObject({ ok: false, error: { type: 'broken' } })
+  expect(seen.requests).toBe(2)
+  expect(textOf(await pools.call(call(port)))).toBe('own')
+})
+
+test.each([
+  [
+    'chunks with an extension and trailers',
+    `${CHUNKS}\r\n2;a=b\r\now\r\n1\r\nn\r\n0\r\nx: y\r\n\r\n`,
+  ],
+  ['an interim answer before it', `HTTP/1.1 103 Early Hints\r\nlink: a\r\n\r\n${answer('own')}`],
+  ['no reason phrase', 'HTTP/1.1 200\r\ncontent-length: 3\r\n\r\nown'],
+])('an answer with %s is read, byte for byte', async (_name, bytes) => {
+  const byByte = (socket: Socket): void => {
+    for (const byte of Buffer.from(bytes)) socket.write(Buffer.of(byte))
+  }
+  const { port } = await webhook(says(bytes), byByte)
+  const pools = pooled()
+  expect(textOf(await pools.call(call(port)))).toBe('own')
+  expect(textOf(await pools.call(call(port)))).toBe('own')
+})
+
+test('an answer with neither length nor chunks ends where the webhook closes', async () => {
+  const { port, seen } = await webhook((socket) => socket.end(`${OK}\r\nown`))
+  const pools = pooled()
+  for (const requests of [1, 2]) {
+    expect(textOf(await pools.call(call(port)))).toBe('own')
+    expect(seen.requests).toBe(requests)
+  }
+})
+
+test.each([
+  ['a value', { 'x-name': 'a\r\nb: c' }],
+  ['a name', { 'x name': 'a' }],
+])('nothing is sent if %s could be read as another header', async (_name, headers) => {
+  const { port, seen } = await webhook(says(answer('own')))
+  const pools = pooled()
+  const changes = { headers: { host: 'guard.example', ...headers } }
+  expect(textOf(await pools.call(call(port, changes)))).toBe('broken')
+  expect(textOf(await pools.call(call(port)))).toBe('own')
+  expect(textOf(await pools.call(call(port, changes)))).toBe('broken')
+  expect(seen.requests).toBe(1)
 })
 
 test.each([

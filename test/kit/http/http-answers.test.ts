@@ -1,11 +1,9 @@
 // Answers of real servers, good and bad: what is returned, what is rejected, and when waiting ends.
 
 import { once } from 'node:events'
-import { connect } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { describeFailure } from '../../../src/kit/http/connect/remote-failure.js'
-import { exchange } from '../../../src/kit/http/exchange.js'
 import {
   at,
   callerWith,
@@ -136,25 +134,6 @@ describe('time', () => {
       ok: false,
       error: { type: 'timeout', timeoutMs: 50 },
     })
-  })
-
-  test('a deadline between connecting and asking leaves no connection', async () => {
-    let closed: Promise<unknown> | undefined
-    const port = await serveRaw((socket) => {
-      closed = once(socket.resume(), 'close')
-    })
-    const socket = connect(port, '127.0.0.1')
-    await once(socket, 'connect')
-    await expect(
-      exchange(socket, {
-        url: new URL('http://idp.example/'),
-        method: 'GET',
-        headers: {},
-        maxBytes: 1,
-        signal: AbortSignal.abort(),
-      }),
-    ).rejects.toThrow('the connection broke')
-    await closed
   })
 
   test('a caller that gives up closes the connection', async () => {

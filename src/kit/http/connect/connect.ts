@@ -4,7 +4,6 @@ import type { Duplex } from 'node:stream'
 import type { Address } from '../../../model/destination.js'
 import type { RemoteTarget } from '../../../model/remote-target.js'
 import { openTcp } from './open-tcp.js'
-import type { ReadBuffer } from './read-buffer.js'
 import { RemoteError } from './remote-failure.js'
 import { resolveEndpoints, type Resolving } from './resolve.js'
 import type { ConnectTls } from './tls-lanes.js'
@@ -16,28 +15,29 @@ export interface Connecting extends Resolving {
   readonly connectTls: ConnectTls
 }
 
+/** A connection that counts the bytes of its server. */
+export interface ReadSocket extends Duplex {
+  readonly bytesRead: number
+}
+
 /** Limits of connecting. timeoutMs is shared by the addresses. */
 export interface ConnectLimits {
   readonly signal: AbortSignal
   readonly timeoutMs: number
 }
 
-/**
- * Connects, or rejects with RemoteError. An abort leaves no socket behind. reads: gets what a plain connection reads,
- * instead of 'data' events; one over TLS has these events.
- */
+/** Connects, or rejects with RemoteError. An abort leaves no socket behind. */
 export async function connectTarget(
   target: RemoteTarget,
   deps: Connecting,
   limits: ConnectLimits,
-  reads?: ReadBuffer,
-): Promise<Duplex> {
+): Promise<ReadSocket> {
   const { signal } = limits
   const addresses = await resolveEndpoints(target.endpoints, deps, signal)
   const timeoutMs = Math.max(MIN_ATTEMPT_MS, limits.timeoutMs / addresses.length)
-  const connect = (address: Address): Promise<Duplex> =>
+  const connect = (address: Address): Promise<ReadSocket> =>
     target.tls === undefined
-      ? openTcp(address, timeoutMs, signal, reads)
+      ? openTcp(address, timeoutMs, signal)
       : deps.connectTls(address, target.tls, { signal, timeoutMs })
   let last = new RemoteError({ type: 'aborted' })
   for (const address of addresses) {

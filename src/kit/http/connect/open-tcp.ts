@@ -3,24 +3,18 @@
 import { connect, isIP, type Socket } from 'node:net'
 import type { Address } from '../../../model/destination.js'
 import { GatehouseError } from '../../errors.js'
-import type { ReadBuffer } from './read-buffer.js'
 import { codeOf, RemoteError } from './remote-failure.js'
 
 /** Idle time after which TCP sends a keepalive probe. */
 const QUIET_MS = 30_000
 
-/**
- * Connects to an address. Rejects with RemoteError (unreachable). An abort leaves no socket behind. reads: gets what the
- * socket reads, which then has no 'data' events; absent: it has.
- */
+/** Connects to an address. Rejects with RemoteError (unreachable). An abort leaves no socket behind. */
 export async function openTcp(
   address: Address,
   timeoutMs: number,
   signal: AbortSignal,
-  reads?: ReadBuffer,
 ): Promise<Socket> {
   const socket = connect({
-    ...(reads !== undefined && { onread: reads.onread }),
     host: address.ip,
     port: address.port,
     noDelay: true,

@@ -21,6 +21,8 @@ class PortError extends GatehouseError {
 
 /** One end of a connection; the other is a PortStream over the other port. Destroying one destroys the other. */
 export class PortStream extends Duplex {
+  /** Number of bytes that have come from the other end. */
+  bytesRead = 0
   readonly #port: MessagePort
   #unread = 0
   #untold = 0
@@ -115,6 +117,7 @@ export class PortStream extends Duplex {
   }
 
   #onBytes(bytes: Uint8Array<ArrayBuffer>): void {
+    this.bytesRead += bytes.length
     this.#untold += bytes.length
     if (this.push(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length))) this._read()
   }

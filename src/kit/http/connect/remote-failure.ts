@@ -71,6 +71,10 @@ export class RemoteError extends GatehouseError {
   }
 }
 
+/** Returns the failure that an error carries; every other error broke the connection. */
+export const remoteFailureOf = (error: unknown): RemoteFailure =>
+  error instanceof RemoteError ? error.failure : { type: 'broken', code: codeOf(error) }
+
 /** Returns the code of a Node error for messages, e.g. ECONNRESET or ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE; else "unknown". */
 export function codeOf(error: unknown): string {
   const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined

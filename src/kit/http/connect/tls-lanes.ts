@@ -1,6 +1,5 @@
 // The threads for TLS: peers that hold a thread for long, and those that strangers name, do not hold up the others.
 
-import type { Duplex } from 'node:stream'
 import { MessageChannel, Worker } from 'node:worker_threads'
 import type { Address, UpstreamTls } from '../../../model/destination.js'
 import { ownFile } from '../../own-files.js'
@@ -9,7 +8,11 @@ import { RemoteError } from './remote-failure.js'
 import type { TlsOutcome, TlsPeer, WantedTls } from './tls-connection.js'
 
 /** Opens a TLS connection to an address. Rejects with RemoteError: unreachable, tls, aborted. */
-export type ConnectTls = (address: Address, tls: UpstreamTls, limits: TlsLimits) => Promise<Duplex>
+export type ConnectTls = (
+  address: Address,
+  tls: UpstreamTls,
+  limits: TlsLimits,
+) => Promise<PortStream>
 
 /** The connectors of a process. */
 export interface TlsLanes {
@@ -104,7 +107,11 @@ export class TlsThread {
   }
 
   /** Connects. Rejects with RemoteError: unreachable, tls, aborted. */
-  connect(address: Address, tls: UpstreamTls, { signal, timeoutMs }: TlsLimits): Promise<Duplex> {
+  connect(
+    address: Address,
+    tls: UpstreamTls,
+    { signal, timeoutMs }: TlsLimits,
+  ): Promise<PortStream> {
     const { port1: own, port2: port } = new MessageChannel()
     const wanted: WantedTls = { address, tls, timeoutMs, port }
     this.#worker ??= this.#start()
