@@ -1,7 +1,9 @@
 // Compares arguments of MCP tools. Servers coerce them ("true", 1 and "yes" for true), so that a rule which took another
 // type for unequal would be bypassed: it fails instead. All numbers are one type, and null compares with everything.
 
-import { EvaluationError, Optional } from '@marcbachmann/cel-js'
+import { Optional } from '@marcbachmann/cel-js'
+import { isMapValue, mapEntries, type MapValue } from './collections.js'
+import { evaluationError } from './expression-error.js'
 
 /** Whether two values are equal. @throws EvaluationError where values of different types meet, in lists and maps too. */
 export function equalArguments(left: unknown, right: unknown): boolean {
@@ -55,7 +57,7 @@ function compare(left: unknown, right: unknown): boolean | undefined {
     case 'list':
       return compareLists(left as readonly unknown[], right as readonly unknown[])
     case 'map':
-      return compareMaps(entriesOf(left as MapValue), entriesOf(right as MapValue))
+      return compareMaps(mapEntries(left as MapValue), mapEntries(right as MapValue))
     case 'bytes':
       return Buffer.compare(left as Uint8Array, right as Uint8Array) === 0
     case 'optional':
@@ -77,7 +79,7 @@ function kindOf(value: unknown): Kind {
   if (typeof value !== 'object' || value === null) return 'other'
   if (Array.isArray(value)) return 'list'
   if (value instanceof Uint8Array) return 'bytes'
-  if (value instanceof Map || Object.getPrototypeOf(value) === Object.prototype) return 'map'
+  if (isMapValue(value)) return 'map'
   if (value instanceof Optional) return 'optional'
   // An unsigned integer is an object around a bigint.
   return typeof value.valueOf() === 'bigint' ? 'number' : 'object'
@@ -92,13 +94,6 @@ const compareLists = (left: readonly unknown[], right: readonly unknown[]): bool
 /** A mismatch counts, whatever else is unequal. */
 const all = (results: readonly (boolean | undefined)[]): boolean | undefined =>
   results.includes(undefined) ? undefined : !results.includes(false)
-
-type MapValue = ReadonlyMap<unknown, unknown> | Readonly<Record<string, unknown>>
-
-const entriesOf = (map: MapValue): ReadonlyMap<unknown, unknown> =>
-  map instanceof Map
-    ? (map as ReadonlyMap<unknown, unknown>)
-    : new Map<unknown, unknown>(Object.entries(map))
 
 function compareMaps(
   left: ReadonlyMap<unknown, unknown>,
@@ -134,8 +129,4 @@ function compareObjects(left: object, right: object): boolean | undefined {
   return one?.seconds !== undefined && one.seconds === other?.seconds && one.nanos === other?.nanos
 }
 
-const otherType = (): EvaluationError =>
-  new EvaluationError({
-    code: 'argument_type',
-    message: 'an argument is compared with a value of another type',
-  } as unknown as string)
+const otherType = (): Error => evaluationError('argument_type')

@@ -2,14 +2,7 @@
 // through loops, cel.bind() and functions.
 
 import type { ASTNode } from '@marcbachmann/cel-js'
-import { isLoop } from './walk.js'
-
-/** Whether an operator of the checked syntax tree, which has the positions of the source, may get an argument. */
-export type GetsArgument = (node: {
-  readonly op: string
-  readonly start: number
-  readonly end: number
-}) => boolean
+import { isLoop, type Method, subexpressions } from './walk.js'
 
 /** Names that macros bind, each with whether its value may hold an argument. */
 type Names = ReadonlyMap<string, boolean>
@@ -22,22 +15,18 @@ const BOOL_OPERATORS = new Set(['==', '!=', 'in', '<', '<=', '>', '>=', '&&', '|
 const BOOL_MACROS = new Set(['exists', 'all', 'exists_one'])
 
 /** Returns the operators of an expression that may get an argument. */
-export function findArgumentReads(ast: ASTNode): GetsArgument {
-  const found = new Set<string>()
+export function findArgumentReads(ast: ASTNode): ReadonlySet<ASTNode> {
+  const found = new Set<ASTNode>()
   mayHoldArgument(ast, new Map(), found)
-  return (node) => found.has(placeOf(node))
+  return found
 }
 
-const placeOf: (node: Parameters<GetsArgument>[0]) => string = ({ op, start, end }) =>
-  `${op} ${start} ${end}`
-
 /** Whether the value of a node may be an argument or hold one. Notes the operators in it that get one. */
-function mayHoldArgument(node: ASTNode, names: Names, found: Set<string>): boolean {
+function mayHoldArgument(node: ASTNode, names: Names, found: Set<ASTNode>): boolean {
   const holds = (part: ASTNode): boolean => mayHoldArgument(part, names, found)
   const anyHolds = (parts: readonly ASTNode[]): boolean => parts.map(holds).includes(true)
+  if (isLoop(node)) return loopHolds(node.args, names, found)
   switch (node.op) {
-    case 'value':
-      return false
     case 'id':
       return names.get(node.args) ?? node.args === 'mcp'
     case '.':
@@ -47,7 +36,7 @@ function mayHoldArgument(node: ASTNode, names: Names, found: Set<string>): boole
     case '[?]': {
       const [base, index] = node.args
       const [isIn, isAt] = [holds(base), holds(index)]
-      if (isAt) found.add(placeOf(node))
+      if (isAt) found.add(node)
       return index.op === 'value' && typeof index.args === 'string'
         ? memberHolds(base, index.args, names, isIn)
         : isIn
@@ -57,20 +46,9 @@ function mayHoldArgument(node: ASTNode, names: Names, found: Set<string>): boole
       holds(condition)
       return anyHolds(branches)
     }
-    case 'call':
-      return anyHolds(node.args[1])
-    case 'rcall':
-      return isLoop(node)
-        ? loopHolds(node.args, names, found)
-        : anyHolds([node.args[1], ...node.args[2]])
-    case 'map':
-      return anyHolds(node.args.flat())
-    case '!_':
-    case '-_':
-      return holds(node.args) && node.op === '-_'
     default: {
-      const isAny = anyHolds(node.args)
-      if (isAny && COMPARING.has(node.op)) found.add(placeOf(node))
+      const isAny = anyHolds(subexpressions(node))
+      if (isAny && COMPARING.has(node.op)) found.add(node)
       return isAny && !BOOL_OPERATORS.has(node.op)
     }
   }
@@ -92,9 +70,11 @@ function pathOf(node: ASTNode, names: Names): string | undefined {
   return name === 'tool' ? 'mcp.tool' : undefined
 }
 
-type Loop = Extract<ASTNode, { readonly op: 'rcall' }>['args']
-
-function loopHolds([macro, receiver, args]: Loop, names: Names, found: Set<string>): boolean {
+function loopHolds(
+  [macro, receiver, args]: Method['args'],
+  names: Names,
+  found: Set<ASTNode>,
+): boolean {
   const [variable, ...rest] = args
   if (variable?.op !== 'id')
     return [receiver, ...args].some((part) => mayHoldArgument(part, names, found))

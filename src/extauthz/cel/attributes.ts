@@ -143,12 +143,12 @@ class ConvertedOnce<T extends Json> implements LazyValue<T> {
 const isObject = (json: Json): json is JsonObject =>
   typeof json === 'object' && json !== null && !Array.isArray(json)
 
-/** Returns the value of a variable. members: those that the expression reads; "*": all. */
+/** Returns the value of a variable; undefined: reading it fails. members: those that the expression reads; "*": all. */
 export function attributeValue(
   attributes: Attributes,
   root: Root,
   members: ReadonlySet<string>,
-): CelValue | McpValue {
+): CelValue | McpValue | undefined {
   switch (root) {
     case 'jwt':
       return attributes.jwt === undefined ? null : readClaims(attributes.jwt, members)
@@ -157,7 +157,7 @@ export function attributeValue(
         ? null
         : readMembers(attributes.llmRequest, members)
     case 'mcp':
-      return attributes.mcp === undefined ? null : mcpValue(attributes.mcp)
+      return attributes.mcp && mcpValue(attributes.mcp)
     case 'request':
       return attributes.request === undefined ? null : requestValue(attributes.request)
     case 'source':
@@ -214,22 +214,26 @@ function hostName(authority: string): string {
   return name.endsWith('.') ? name.slice(0, -1) : name
 }
 
-/** Has the type that environment.ts declares; the library reads a member only when an expression does. */
+/** Has the type that environment.ts declares. Arguments are converted when an expression first reads them. */
 type McpValue = Readonly<Record<string, unknown>>
 
-const mcpValue = (mcp: McpAttributes): McpValue => ({
-  method: mcp.method,
-  id: mcp.id,
-  protocolVersion: mcp.protocolVersion,
-  tool: {
-    name: mcp.toolName,
-    get arguments() {
-      return mcp.toolArguments()
+function mcpValue(mcp: McpAttributes): McpValue {
+  let toolArguments: CelValue | undefined
+  return {
+    method: mcp.method,
+    id: mcp.id,
+    protocolVersion: mcp.protocolVersion,
+    tool: {
+      name: mcp.toolName,
+      get arguments() {
+        toolArguments ??= mcp.toolArguments()
+        return toolArguments
+      },
     },
-  },
-  prompt: { name: mcp.promptName },
-  resource: { uri: mcp.resourceUri },
-})
+    prompt: { name: mcp.promptName },
+    resource: { uri: mcp.resourceUri },
+  }
+}
 
 const sourceValue = (source: SourceAttributes): CelValue =>
   new Map<string, CelValue>([

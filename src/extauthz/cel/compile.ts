@@ -1,6 +1,7 @@
-// Compiles an expression: parses it, finds what it reads, renames calls, parses it again, checks the types. A tenant's
-// expression of the maximum length takes tens of milliseconds, so other work gets its turn between the steps.
+// Compiles an expression: parses it, finds what it reads, checks the types, plans the evaluation. A tenant's expression of
+// the maximum length takes tens of milliseconds, so other work gets its turn between the steps.
 
+import type { RE2JS } from '@bufbuild/re2'
 import { type ASTNode, EvaluationError } from '@marcbachmann/cel-js'
 import { err, ok, type Result } from '../../kit/result.js'
 import type { Work } from '../../kit/turns.js'
@@ -9,22 +10,19 @@ import { type Attributes, attributeValue, type Root, ROOTS } from './attributes.
 import { Budget, BUDGET_EXCEEDED, charge, spending } from './budget.js'
 import { classSteps } from './costs/class-steps.js'
 import { isKey } from './costs/operator-costs.js'
-import { MAX_EXPRESSION_LENGTH, ruleEnvironment, syntaxEnvironment } from './environment.js'
+import { MAX_EXPRESSION_LENGTH, ruleEnvironment } from './environment.js'
 import { ExpressionError } from './expression-error.js'
-import { meter } from './metering.js'
 import { estimatedSize } from './pattern-size.js'
 import { holdPattern, MAX_CLASS_STEPS, MAX_PATTERN_SIZE, MAX_PATTERNS_SIZE } from './patterns.js'
+import { plan } from './plan.js'
 import { type CelProblem, celProblem, problemOf } from './problem.js'
 import { findReads, type Reads } from './reads.js'
-import { renameCalls, type WrittenPattern, writtenPattern } from './renames.js'
 import { CelLimitError } from './values.js'
-import { isLoop, walk } from './walk.js'
+import { isLoop, subexpressions, walk, writtenPattern } from './walk.js'
 
 /** A compiled expression. */
 export interface Expression {
   readonly reads: Reads
-  /** Its written-out patterns, which stay compiled as long as it lives. */
-  readonly patterns: readonly object[]
   /** The library's name of the static type; "dyn" if it is known only at run time. */
   readonly type: string
   /** The error is a code; messages are dropped, as they can contain values of the request. */
@@ -56,7 +54,7 @@ function* compileChecked(
   source: string,
   denied: Readonly<Partial<Record<Root, string>>>,
 ): Work<Expression> {
-  const ast = syntaxEnvironment.parse(source).ast
+  const { ast } = ruleEnvironment.parse(source)
   yield
   const patterns = yield* holdPatterns(ast)
   assertMapKeys(ast)
@@ -67,51 +65,43 @@ function* compileChecked(
     if (reason !== undefined) throw new ExpressionError(reason, 0, source.length)
   }
   yield
-  const renamed = renameCalls(source, ast)
-  const evaluate = ruleEnvironment.parse(renamed)
+  const type = checkTypes(source, ast)
   yield
-  const { type, error } = evaluate.check()
-  if (error !== undefined || type === undefined) throw error ?? new Error('no type')
+  const getArguments = findArgumentReads(ast)
+  const evaluate = plan(ast, { variables: [...reads.roots.keys()], getArguments, patterns })
   yield
-  meter(evaluate.ast, findArgumentReads(ast))
-  yield
-  yield* assertClosedParts(renamed, ast)
-  return { reads, patterns, type, run: runner(evaluate, [...reads.roots]) }
+  yield* assertClosedParts(ast)
+  return { reads, type, run: runner(evaluate, [...reads.roots]) }
 }
 
 /**
  * Compiles written-out patterns now: a bad one is reported to its author, and no request waits for it. Different ones
  * are limited together.
  */
-function* holdPatterns(ast: ASTNode): Work<readonly object[]> {
-  const held: object[] = []
+function* holdPatterns(ast: ASTNode): Work<ReadonlyMap<string, RE2JS>> {
+  const written = new Map<string, ASTNode>()
+  walk(ast, (node) => {
+    const pattern = writtenPattern(node)
+    if (pattern !== undefined && !written.has(pattern.args)) written.set(pattern.args, pattern)
+  })
+  const held = new Map<string, RE2JS>()
   let [size, steps] = [0, 0]
-  for (const pattern of writtenPatterns(ast)) {
-    size += estimatedSize(pattern.text)
-    steps += classSteps(pattern.text)
-    if (held.length > 0 && (size > MAX_PATTERNS_SIZE || steps > MAX_CLASS_STEPS))
+  for (const [text, { start, end }] of written) {
+    size += estimatedSize(text)
+    steps += classSteps(text)
+    if (held.size > 0 && (size > MAX_PATTERNS_SIZE || steps > MAX_CLASS_STEPS))
       throw new ExpressionError(
         `the patterns are too large together; at most ${MAX_PATTERNS_SIZE} instructions are allowed in an expression, and a class of Unicode counts as hundreds`,
-        pattern.start,
-        pattern.end,
+        start,
+        end,
       )
-    held.push(heldPattern(pattern))
+    held.set(text, heldPattern(text, start, end))
     yield
   }
   return held
 }
 
-/** Returns the patterns with different texts. */
-function writtenPatterns(ast: ASTNode): Iterable<WrittenPattern> {
-  const patterns = new Map<string, WrittenPattern>()
-  walk(ast, (node) => {
-    const pattern = writtenPattern(node)
-    if (pattern !== undefined && !patterns.has(pattern.text)) patterns.set(pattern.text, pattern)
-  })
-  return patterns.values()
-}
-
-function heldPattern({ text, start, end }: WrittenPattern): object {
+function heldPattern(text: string, start: number, end: number): RE2JS {
   try {
     return holdPattern(text)
   } catch (error) {
@@ -123,14 +113,14 @@ function heldPattern({ text, start, end }: WrittenPattern): object {
   }
 }
 
-/** Keys that the library silently drops from a map. */
-const DROPPED_KEYS: readonly unknown[] = ['__proto__', 'constructor', 'prototype']
+/** Keys by which the library takes a map for something else, or leaves them out. */
+const OTHER_KEYS: readonly unknown[] = ['__proto__', 'constructor', 'prototype']
 
 function assertMapKeys(ast: ASTNode): void {
   walk(ast, (node) => {
     if (node.op !== 'map') return
     for (const [key] of node.args)
-      if (key.op === 'value' && (DROPPED_KEYS.includes(key.args) || !isKey(key.args)))
+      if (key.op === 'value' && (OTHER_KEYS.includes(key.args) || !isKey(key.args)))
         throw new ExpressionError(
           typeof key.args === 'string'
             ? `a map cannot have the key ${key.args}`
@@ -141,29 +131,50 @@ function assertMapKeys(ast: ASTNode): void {
   })
 }
 
+/** Returns the library's name of the type. @throws TypeError, ExpressionError. */
+export function checkTypes(source: string, ast: ASTNode, environment = ruleEnvironment): string {
+  const { type, error } = environment.check(withAnyBase(source, ast))
+  if (error !== undefined || type === undefined) throw error ?? new Error('no type')
+  return type
+}
+
+/**
+ * Returns the text for the check. The library's has() takes has(a.b.c), but neither has(a["b"].c) nor has(f(a).b), so its
+ * base stands in _as(), a function of any value. All else keeps its position.
+ */
+function withAnyBase(source: string, ast: ASTNode): string {
+  const characters = source.split('')
+  walk(ast, (node) => {
+    if (node.op !== 'call') return
+    const [name, [member, ...others]] = node.args
+    if (name === '_as') throw new ExpressionError('there is no function _as', node.start, node.end)
+    if (name !== 'has' || member === undefined || others.length > 0) return
+    if (member.op !== '.')
+      throw new ExpressionError('has() takes a member, as in has(jwt.email)', node.start, node.end)
+    // Closing parentheses and comments can be between the base and the dot.
+    const [between = ''] = /^(?:[\s)]|\/\/[^\n]*)*/.exec(source.slice(member.args[0].end)) ?? []
+    characters.fill(' ', member.args[0].end + between.length, member.end)
+    characters[node.start] = '_'
+  })
+  return characters.join('')
+}
+
 /** Steps to start an evaluation; a route may have a thousand rules. */
 const RUN_STEPS = 10
 
-/** Reuses one set of bindings and clears it after each run, so an idle rule keeps no values of the last request. */
 function runner(
-  evaluate: (bindings: Record<string, unknown>) => unknown,
+  evaluate: (values: unknown[]) => unknown,
   roots: readonly (readonly [Root, ReadonlySet<string>])[],
 ): Expression['run'] {
-  const bindings = Object.create(null) as Record<string, unknown>
   return (attributes, budget) => {
     try {
       const value = spending(budget, () => {
         charge(RUN_STEPS)
-        for (const [root, members] of roots)
-          bindings[root] = attributeValue(attributes, root, members)
-        return evaluate(bindings)
+        return evaluate(roots.map(([root, members]) => attributeValue(attributes, root, members)))
       })
-      // A loop that was stopped has no valid result.
       return budget.isSpent ? err(BUDGET_EXCEEDED) : ok(value)
     } catch (error) {
       return err(budget.isSpent ? BUDGET_EXCEEDED : errorCode(error))
-    } finally {
-      for (const [root] of roots) bindings[root] = null
     }
   }
 }
@@ -176,35 +187,14 @@ function errorCode(error: unknown): string {
 // Evaluates the loops of an expression that read nothing of the request. Their cost is known in advance, so the author
 // of the policy learns if it is too high.
 
-/** Names that mean the same in every request. */
-const CONSTANTS: ReadonlySet<string> = new Set([
-  'bool',
-  'bytes',
-  'double',
-  'int',
-  'list',
-  'map',
-  'null_type',
-  'string',
-  'type',
-  'uint',
-  'cel',
-  'base64',
-  'optional',
-  'google',
-])
-
-/**
- * Yields after each loop. renamed: the source as it will run. @throws ExpressionError at the first loop that exceeds the
- * default budget.
- */
-function* assertClosedParts(renamed: string, ast: ASTNode): Work<void> {
+/** Yields after each loop. @throws ExpressionError at the first loop that exceeds the default budget. */
+function* assertClosedParts(ast: ASTNode): Work<void> {
   const total = new Budget()
   for (const loop of closedLoops(ast)) {
     if (total.isSpent) return
-    const isOver = spends(renamed, loop, total)
+    const isOver = spends(loop, total)
     yield
-    if (isOver && spends(renamed, loop, new Budget()))
+    if (isOver && spends(loop, new Budget()))
       throw new ExpressionError(
         'this takes more steps or bytes than an evaluation may, whatever the request is',
         loop.start,
@@ -216,33 +206,28 @@ function* assertClosedParts(renamed: string, ast: ASTNode): Work<void> {
 /** Returns the outermost loops that read nothing of the request. */
 function closedLoops(ast: ASTNode): readonly ASTNode[] {
   const loops: ASTNode[] = []
-  walk(ast, (node, scope) => {
-    if (!isLoop(node) || !isClosed(node, scope)) return false
+  walk(ast, (node) => {
+    if (!isLoop(node) || !isClosed(node)) return false
     loops.push(node)
     return true
   })
   return loops
 }
 
-/** Whether an expression names nothing but constants and its own variables. */
-function isClosed(root: ASTNode, outer: ReadonlySet<string>): boolean {
+/** Whether an expression names nothing but its own variables and what means the same in every request. */
+function isClosed(root: ASTNode): boolean {
   let closed = true
   walk(root, (node, scope) => {
-    if (node.op === 'id' && !CONSTANTS.has(node.args)) {
-      // A name bound both inside and outside counts as the outer one, although the inner binding may hide it.
-      if (!scope.has(node.args) || outer.has(node.args)) closed = false
-    }
+    if (node.op === 'id' && !scope.has(node.args))
+      closed &&= ruleEnvironment.hasVariable(node.args) && !ROOTS.includes(node.args as Root)
     return !closed
   })
   return closed
 }
 
-function spends(renamed: string, { start, end }: ASTNode, budget: Budget): boolean {
+function spends(loop: ASTNode, budget: Budget): boolean {
   try {
-    const evaluate = ruleEnvironment.parse(renamed.slice(start, end))
-    if (!evaluate.check().valid) return false
-    meter(evaluate.ast)
-    spending(budget, () => evaluate({}) as unknown)
+    spending(budget, () => plan(loop, { variables: [] })([]))
   } catch {
     // Other errors are reported by other checks.
   }
@@ -265,28 +250,21 @@ function assertLiteralDepth(ast: ASTNode): void {
 /** Returns the most levels that the type of a node can have. variables: those of the variables around it. */
 function depthOf(node: ASTNode, variables: Depths): number {
   switch (node.op) {
-    case 'value':
-      return 0
     case 'id':
       return variables.get(node.args) ?? 0
     case 'list':
       return within(node, deepest(node.args, variables) + 1)
     case 'map':
-      return within(node, deepest(node.args.flat(), variables) + levelsOf(node.args))
-    case '.':
-      return depthOf(node.args[0], variables)
+      return within(node, deepest(subexpressions(node), variables) + levelsOf(node.args))
     case '.?':
       return Math.max(1, depthOf(node.args[0], variables))
-    case '!_':
-    case '-_':
-      return depthOf(node.args, variables)
     case 'call':
       deepest(node.args[1], variables)
       return 0
     case 'rcall':
       return within(node, methodDepth(node.args, variables))
     default:
-      return deepest(node.args, variables)
+      return deepest(subexpressions(node), variables)
   }
 }
 

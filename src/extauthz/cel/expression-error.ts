@@ -1,5 +1,6 @@
-// The error that Gatehouse's own checks of an expression throw; it never leaves src/extauthz/cel.
+// The errors of Gatehouse's own checks and evaluation of an expression. They never leave src/extauthz/cel.
 
+import { EvaluationError } from '@marcbachmann/cel-js'
 import { GatehouseError } from '../../kit/errors.js'
 
 /** Why an expression is not accepted. */
@@ -15,3 +16,7 @@ export class ExpressionError extends GatehouseError {
     super(message)
   }
 }
+
+/** Returns an error of an evaluation. It has no message of its own, which could contain values of the request. */
+export const evaluationError = (code: string): EvaluationError =>
+  new EvaluationError({ code, message: code } as unknown as string)

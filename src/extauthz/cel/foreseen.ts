@@ -3,7 +3,7 @@
 import type { ASTNode } from '@marcbachmann/cel-js'
 import { atOnce } from '../../kit/turns.js'
 import type { McpAttributes } from './attributes.js'
-import { syntaxEnvironment } from './environment.js'
+import { ruleEnvironment } from './environment.js'
 import { findReads } from './reads.js'
 import { compileRule } from './rule.js'
 import { walk } from './walk.js'
@@ -13,7 +13,7 @@ export type Foreseen = 'true' | 'false' | 'error' | 'unknown'
 
 /** source: a rule that compiles. */
 export function foresee(source: string, mcp: McpAttributes): Foreseen {
-  const { ast } = syntaxEnvironment.parse(source)
+  const { ast } = ruleEnvironment.parse(source)
   if (!readsMore(ast)) return evaluate(source, mcp)
   return foreseeNode(ast, (part) =>
     readsMore(part) ? 'unknown' : evaluate(source.slice(part.start, part.end), mcp),
@@ -67,7 +67,7 @@ const BOOLEAN_CLAIMS: ReadonlySet<string> = new Set(['email_verified', 'phone_nu
  */
 export function bareConditions(source: string): readonly string[] {
   const bare: string[] = []
-  const { ast } = syntaxEnvironment.parse(source)
+  const { ast } = ruleEnvironment.parse(source)
   const textOf = ({ start, end }: ASTNode): string => source.slice(start, end)
   const known = new Set<string>()
   walk(ast, (node) => {

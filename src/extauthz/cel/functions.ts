@@ -1,12 +1,12 @@
-// Functions that extend the library's or replace them. All are synchronous.
+// Functions that extend the library's. All are synchronous.
 
 import { BlockList, isIP } from 'node:net'
 import type { Environment, RegisteredFunctionHandler } from '@marcbachmann/cel-js'
 import { charge } from './budget.js'
-import { chargeCall } from './costs/function-costs.js'
+import { callCost } from './costs/function-costs.js'
 import { textSteps } from './costs/value-costs.js'
 import { parseJsonText } from './json-text.js'
-import { matchesComputedPattern, matchesPattern } from './patterns.js'
+import { matchesComputedPattern } from './patterns.js'
 import { fromCelValue } from './values.js'
 
 // Implements cidr("10.0.0.0/8").containsIP(address), for IPv4 and IPv6.
@@ -39,20 +39,13 @@ class Base64Namespace {}
 
 type Functions = Readonly<Record<string, RegisteredFunctionHandler>>
 
-const asciiLower = (text: string): string => text.replace(/[A-Z]+/g, (c) => c.toLowerCase())
-const asciiUpper = (text: string): string => text.replace(/[a-z]+/g, (c) => c.toUpperCase())
-
-/** Replacements of library functions, under the names that renames.ts gives them. */
-const REPLACED: Functions = {
-  'string._atches(string): bool': matchesComputedPattern,
-  '_atches(string, string): bool': matchesComputedPattern,
-  'string._ATCHES(string): bool': matchesPattern,
-  '_ATCHES(string, string): bool': matchesPattern,
-  'string._owerAscii(): string': asciiLower,
-  'string._pperAscii(): string': asciiUpper,
-}
+/** Changes the case of ASCII letters alone. */
+export const asciiLower = (text: string): string => text.replace(/[A-Z]+/g, (c) => c.toLowerCase())
+/** Changes the case of ASCII letters alone. */
+export const asciiUpper = (text: string): string => text.replace(/[a-z]+/g, (c) => c.toUpperCase())
 
 const STRINGS: Functions = {
+  'matches(string, string): bool': matchesComputedPattern,
   'string.replace(string, string): string': (text: string, from: string, to: string) =>
     replace(text, from, to, -1n),
   'string.replace(string, string, int): string': replace,
@@ -64,7 +57,7 @@ const STRINGS: Functions = {
 }
 
 function replace(text: string, from: string, to: string, limit: bigint): string {
-  chargeCall('split', [text, from])
+  callCost('split')([text, from])
   const parts = from === '' ? ['', ...text, ''] : text.split(from)
   const count = limit < 0n ? parts.length - 1 : Math.min(Number(limit), parts.length - 1)
   const length = text.length + count * to.length
@@ -92,9 +85,9 @@ function decodeBase64(text: string): Uint8Array {
 }
 
 const BASE64: Functions = {
-  'Base64Namespace.encode(string): string': (_: unknown, text: string) => encodeText(text),
-  'Base64Namespace.encode(bytes): string': (_: unknown, bytes: Uint8Array) => encodeBytes(bytes),
-  'Base64Namespace.decode(string): bytes': (_: unknown, text: string) => decodeBase64(text),
+  'base64.encode(string): string': (_: unknown, text: string) => encodeText(text),
+  'base64.encode(bytes): string': (_: unknown, bytes: Uint8Array) => encodeBytes(bytes),
+  'base64.decode(string): bytes': (_: unknown, text: string) => decodeBase64(text),
   'base64Encode(string): string': encodeText,
   'base64Encode(bytes): string': encodeBytes,
   'base64Decode(string): bytes': decodeBase64,
@@ -127,6 +120,12 @@ const CONVERSIONS: Functions = {
   'int(uint): int': (value: { valueOf(): bigint }) => value.valueOf(),
 }
 
+/** Known to the type check alone: plan.ts evaluates default(), and compile.ts says what _as() is. */
+const MACROS: Functions = {
+  'default(dyn, dyn): dyn': () => undefined,
+  '_as(dyn): bool': () => undefined,
+}
+
 const ADDRESSES: Functions = {
   'cidr(string): Cidr': (text: string) => new Cidr(text),
   'Cidr.containsIP(string): bool': (range: Cidr, address: string) => range.contains(address),
@@ -136,10 +135,10 @@ const ADDRESSES: Functions = {
 /** Adds the functions to an environment. */
 export function registerFunctions(environment: Environment): void {
   environment
-    .registerType('Base64Namespace', Base64Namespace)
-    .registerConstant('base64', 'Base64Namespace', new Base64Namespace())
+    .registerType('base64', Base64Namespace)
+    .registerConstant('base64', 'base64', new Base64Namespace())
     .registerType('Cidr', Cidr)
-  for (const functions of [REPLACED, STRINGS, BASE64, CONVERSIONS, ADDRESSES])
+  for (const functions of [STRINGS, BASE64, CONVERSIONS, ADDRESSES, MACROS])
     for (const [signature, handler] of Object.entries(functions))
       environment.registerFunction(signature, handler, { async: false })
 }

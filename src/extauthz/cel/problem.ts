@@ -3,7 +3,6 @@
 import { ParseError, TypeError as CelTypeError } from '@marcbachmann/cel-js'
 import type { Root } from './attributes.js'
 import { ExpressionError } from './expression-error.js'
-import { restoreNames } from './renames.js'
 
 /** Why an expression does not compile. */
 export interface CelProblem {
@@ -36,7 +35,7 @@ export function problemOf(source: string, error: unknown, roots: readonly Root[]
       source,
       error.code === 'unexpected_character'
         ? unexpected(source, range)
-        : sentence(error.code, restoreNames(error.summary).replaceAll('$mcp', 'mcp'), roots),
+        : sentence(error.code, error.summary.replaceAll('$mcp', 'mcp'), roots),
       range.start,
       range.end,
     )

@@ -5,9 +5,12 @@ import type { ASTNode } from '@marcbachmann/cel-js'
 /** Names bound by macros. */
 export type Scope = ReadonlySet<string>
 
+/** A call of a method. */
+export type Method = Extract<ASTNode, { readonly op: 'rcall' }>
+
 const MACROS = new Set(['all', 'exists', 'exists_one', 'map', 'filter'])
 /** Whether a call iterates over a list or map, or binds a value. */
-export const isLoop = (node: ASTNode): boolean =>
+export const isLoop = (node: ASTNode): node is Method =>
   node.op === 'rcall' && (MACROS.has(node.args[0]) || node.args[0] === 'bind')
 
 const NO_NAMES: Scope = new Set()
@@ -21,6 +24,10 @@ export function walk(
   if (visit(node, scope) === true) return
   for (const child of children(node)) walk(child.node, visit, bind(scope, child.binds))
 }
+
+/** Returns the parts of a node that are evaluated. */
+export const subexpressions = (node: ASTNode): readonly ASTNode[] =>
+  children(node).map((child) => child.node)
 
 interface Child {
   readonly node: ASTNode
@@ -66,4 +73,12 @@ function methodChildren(
   if (name === 'bind' && receiver.op === 'id' && receiver.args === 'cel' && rest[0] && rest[1])
     return [{ node: rest[0] }, { node: rest[1], binds: variable.args }]
   return plain([receiver, ...args])
+}
+
+/** Returns the pattern of a call of matches(), if it is written out. */
+export function writtenPattern(node: ASTNode): (ASTNode & { readonly args: string }) | undefined {
+  if ((node.op !== 'rcall' && node.op !== 'call') || node.args[0] !== 'matches') return undefined
+  const pattern = node.op === 'rcall' ? node.args[2][0] : node.args[1][1]
+  if (pattern?.op !== 'value' || typeof pattern.args !== 'string') return undefined
+  return pattern as typeof pattern & { readonly args: string }
 }

@@ -150,6 +150,20 @@ describe('beyond the budget', () => {
     expect(budget.steps).toBeGreaterThan(-3000)
   })
 
+  test.each([
+    ['||', `${loops(20, 'true')} || true`],
+    ['exists()', `[1, 2, 3].exists(x, ${loops(20, 'true')}) || true`],
+    ['default()', `default(${loops(20, 'true')}, true)`],
+  ])('ends at once, whatever catches errors: %s', (_name, source) => {
+    const budget = new Budget({ steps: 2000, bytes: 1e6 })
+    const rule = atOnce(compileRule(source))
+    expect(rule.ok && rule.value.evaluate(attributes, budget)).toEqual({
+      ok: false,
+      error: 'budget_exceeded',
+    })
+    expect(budget.steps).toBeGreaterThan(-10)
+  })
+
   test('one budget is for all that share it', () => {
     const rule = atOnce(compileRule('jwt.groups.all(g, g != "x")'))
     if (!rule.ok) throw new Error(rule.error.message)
@@ -189,6 +203,34 @@ describe('within it', () => {
       expect(rule.ok && rule.value.evaluate(attributes, budget)).toEqual({ ok: true, value: true })
     }
     expect(budget.steps).toBeLessThan(DEFAULT_BUDGET.steps)
+  })
+})
+
+describe('what is counted', () => {
+  const items = Array.from({ length: 10 }, (_, i) => i)
+  const steps = (source: string): number => {
+    const budget = new Budget()
+    const rule = atOnce(compileRule(source))
+    expect(rule.ok && rule.value.evaluate({ jwt: lazyValue({ items, one: 1 }) }, budget).ok).toBe(
+      true,
+    )
+    return DEFAULT_BUDGET.steps - budget.steps
+  }
+
+  /** A rule takes 10, and a node one, with one for each name or literal in it. */
+  test.each([
+    ['true', 11],
+    ['jwt.one == 1', 10 + 2 + 2],
+    ['jwt.one == 1 && true', 10 + 2 + 2 + 2],
+    ['!(jwt.one == 1) || true', 10 + 1 + 2 + 2 + 2],
+    ['jwt.one + 1 == 2 ? true : false', 10 + 3 + 2 + 2 + 2],
+    ['jwt.items.all(x, true)', 10 + 2 + 2 + 10 * 4],
+    ['jwt.items.all(x, x < 10)', 10 + 2 + 2 + 10 * (3 + 3)],
+    ['jwt.items.filter(x, x < 10) != []', 10 + 2 + 1 + 2 + 2 + 10 * (2 + 3 + 2)],
+    ['jwt.items.map(x, x + 1) != []', 10 + 2 + 1 + 2 + 2 + 10 * (1 + 3)],
+    ['default(jwt.nope, true)', 10 + 2 + 2 + 150],
+  ])('%s: %d steps', (source, expected) => {
+    expect(steps(source)).toBe(expected)
   })
 })
 

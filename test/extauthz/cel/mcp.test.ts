@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { compileRule } from '../../../src/extauthz/cel/rule.js'
 import { compileValue } from '../../../src/extauthz/cel/value.js'
 import { atOnce } from '../../../src/kit/turns.js'
+import { run } from './helpers.js'
 
 function reads(source: string): readonly string[] | string {
   const rule = atOnce(compileRule(source))
@@ -23,6 +24,39 @@ describe('what is read', () => {
   ])('%s', (source, members) => {
     expect(reads(source)).toEqual(members)
   })
+})
+
+describe('a call', () => {
+  const mcp = (tool: string) => ({
+    method: 'tools/call',
+    id: 1n,
+    protocolVersion: '',
+    toolName: tool,
+    toolArguments: () => new Map([['path', tool]]),
+    promptName: '',
+    resourceUri: '',
+  })
+
+  test('has the members that mcp has, read or not', () => {
+    expect(run('has(mcp.tool) && has(mcp.tool.name)', { mcp: mcp('a') })).toBe(true)
+    expect(run('has(mcp.tool.arguments) && !has(mcp.tool.arguments.x)', { mcp: mcp('a') })).toBe(
+      true,
+    )
+  })
+
+  test('converts its arguments once for a rule, when the rule comes to them', () => {
+    let times = 0
+    const counted = { ...mcp('a'), toolArguments: () => (times++, new Map([['path', 'a']])) }
+    run('mcp.tool.name == "b" && mcp.tool.arguments.path == "a"', { mcp: counted })
+    expect(times).toBe(0)
+    run('mcp.tool.arguments.path == "b" || mcp.tool.arguments.path == "a"', { mcp: counted })
+    expect(times).toBe(1)
+  })
+
+  test.each(['has(mcp.tool)', 'default(mcp.tool.name, "a") == "a"'])(
+    'that is none is an error: %s',
+    (source) => expect(run(source)).toBe('variable_type_mismatch'),
+  )
 })
 
 describe('mistakes', () => {

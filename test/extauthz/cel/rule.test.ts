@@ -39,6 +39,7 @@ describe('true of the request', () => {
     '!has(jwt.sub.x)',
     '!has(jwt.groups.length)',
     'has({"a": 1}.a) && !has({"a": 1}.toString)',
+    'has((jwt.tenants["t1"]) // a.b)\n . roles) && !has(jwt.tenants["t1"].nope)',
     // RE2
     'jwt.sub.matches("^al.*e$")',
     'matches(jwt.sub, "^al")',
@@ -121,6 +122,10 @@ describe('an error, never true', () => {
     ['cidr("10.0.0.0/8").containsIP(jwt.sub)', 'evaluation_error'],
     ['base64.decode("!") == b""', 'evaluation_error'],
     ['jwt.sub.charAt(99) == ""', 'evaluation_error'],
+    ['jwt.level.all(x, true)', 'invalid_comprehension_range'],
+    ['dyn(timestamp(jwt.exp)).all(x, false)', 'invalid_comprehension_range'],
+    ['{1: "a"}.all(key, key == 1)', 'variable_type_mismatch'],
+    ['default(jwt.nope.stripPrefix(jwt.level / 0), "x") == "x"', 'division_by_zero'],
   ])('%s: %s', (source, code) => {
     expect(run(source)).toBe(code)
   })
@@ -155,6 +160,8 @@ describe('refused at load', () => {
     ['jwt.groups.exists(1, true)', 'column 19', 'variable'],
     ['"a" + 1 == "a1"', 'column 1', 'string + int'],
     ['1 == "a"', 'column 1', 'int == string'],
+    ['has(jwt.groups[0].x) == 1', 'column 1', 'bool == int'],
+    ['has(jwtt["a"].b)', 'column 5', 'jwtt'],
     ['jwt.level > "3" && 3 > "x"', 'column 20', 'int > string'],
     ['&& true', 'column 1', 'unexpected token: "&&"'],
     ['jwt.a and true', 'column 7', 'unexpected "and"; expected "&&"'],
@@ -195,8 +202,8 @@ describe('refused at load', () => {
     expect(problem).toContain(what)
   })
 
-  test('with the place of the fault behind renamed calls', () => {
-    const source = 'has(jwt.sub) && jwt.sub.matches("a") && jwt.sub.lowerAscii() == 1u + 1'
+  test('with the place of the fault behind calls of has()', () => {
+    const source = 'has(jwt["a"].b) && jwt.sub.matches("a") && jwt.sub.lowerAscii() == 1u + 1'
     const rule = atOnce(compileRule(source))
     expect(rule.ok ? undefined : source.slice(rule.error.start, rule.error.end)).toBe('1u + 1')
   })

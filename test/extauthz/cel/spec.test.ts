@@ -11,8 +11,10 @@ import {
 import type { Environment } from '@marcbachmann/cel-js'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { ruleEnvironment, syntaxEnvironment } from '../../../src/extauthz/cel/environment.js'
-import { renameCalls } from '../../../src/extauthz/cel/renames.js'
+import { checkTypes } from '../../../src/extauthz/cel/compile.js'
+import { ruleEnvironment } from '../../../src/extauthz/cel/environment.js'
+import { plan } from '../../../src/extauthz/cel/plan.js'
+import { walk } from '../../../src/extauthz/cel/walk.js'
 
 /** Section → group → names of its tests that fail, in the order of the specification. */
 const KNOWN = parse(
@@ -73,8 +75,14 @@ function evaluate(spec: Spec): { readonly value: unknown } | 'error' {
         bound.kind.case === 'value' ? toNative(bound.kind.value) : undefined,
       ]),
     )
-    const source = renameCalls(spec.expr, syntaxEnvironment.parse(spec.expr).ast)
-    return { value: environment.parse(source)(Object.fromEntries(bindings)) as unknown }
+    const { ast } = environment.parse(spec.expr)
+    checkTypes(spec.expr, ast, environment)
+    const names = new Set(bindings.keys())
+    walk(ast, ({ op, args }) => {
+      if (op === 'id' && !environment.hasVariable(args)) names.add(args)
+    })
+    const evaluate = plan(ast, { variables: [...names] })
+    return { value: evaluate([...names].map((name) => bindings.get(name))) }
   } catch {
     return 'error'
   }

@@ -1,7 +1,7 @@
 // Charges for operators beyond the step of their node, by what they compare, copy or hash.
 
-import { EvaluationError } from '@marcbachmann/cel-js'
 import { charge } from '../budget.js'
+import { evaluationError } from '../expression-error.js'
 import { isRepeatedHeader } from '../repeated-headers.js'
 import {
   assertTypeDepth,
@@ -55,11 +55,7 @@ export function chargeIndex(index: unknown): void {
 export function chargeKey(key: unknown): void {
   if (isRepeatedHeader(key)) throw repeatedHeader()
   if (typeof key === 'string') charge(key.length / CHARACTERS_PER_STEP)
-  else if (!isKey(key))
-    throw new EvaluationError({
-      code: 'invalid_map_key',
-      message: 'a map key must be a bool, a number or a string',
-    } as unknown as string)
+  else if (!isKey(key)) throw evaluationError('invalid_map_key')
 }
 
 /** Whether a value can be the key of a map: an unsigned integer is an object around a bigint. */

@@ -1,8 +1,9 @@
 // Charges for work on a whole value: each value in it is visited and charged at most as often as that work visits it.
 // Values may share parts (cel.bind), so memory does not bound their size.
 
-import { EvaluationError } from '@marcbachmann/cel-js'
 import { charge } from '../budget.js'
+import { isMapValue, mapEntries, type MapValue } from '../collections.js'
+import { evaluationError } from '../expression-error.js'
 import { isRepeatedHeader } from '../repeated-headers.js'
 import { CelLimitError } from '../values.js'
 
@@ -22,18 +23,11 @@ export function chargeWhole(value: unknown, bytesPerCharacter = 0): void {
     return charge(textSteps(value.length), value.length * bytesPerCharacter)
   if (Array.isArray(value))
     for (const item of value as readonly unknown[]) chargeWhole(item, bytesPerCharacter)
-  else if (value instanceof Map)
-    for (const [key, item] of value as ReadonlyMap<unknown, unknown>) {
+  else if (isMapValue(value))
+    for (const [key, item] of mapEntries(value)) {
       chargeWhole(key, bytesPerCharacter)
       chargeWhole(item, bytesPerCharacter)
     }
-  else if (isPlainObject(value))
-    for (const item of Object.values(value)) chargeWhole(item, bytesPerCharacter)
-}
-
-function isPlainObject(value: object): value is Readonly<Record<string, unknown>> {
-  const prototype: unknown = Object.getPrototypeOf(value)
-  return prototype === Object.prototype || prototype === null
 }
 
 /**
@@ -54,19 +48,15 @@ export function chargeComparison(left: unknown, right: unknown): void {
   if (Array.isArray(left) && Array.isArray(right)) compareLists(left, right)
   else if (left instanceof Uint8Array && right instanceof Uint8Array)
     charge(textSteps(Math.min(left.length, right.length)) * 8)
-  else if (isMapLike(left) && isMapLike(right)) compareMaps(left, right)
+  else if (isMapValue(left) && isMapValue(right)) compareMaps(mapEntries(left), right)
 }
 
 function assertNoText(left: unknown, right: unknown): void {
   if (typeof left === 'string' || typeof right === 'string') throw repeatedHeader()
 }
 
-/** Returns the error of work on a repeated header. */
-export const repeatedHeader = (): EvaluationError =>
-  new EvaluationError({
-    code: 'repeated_header',
-    message: 'a header that was sent more than once is not one string',
-  } as unknown as string)
+/** Returns the error of work on a repeated header, which is not one string. */
+export const repeatedHeader = (): Error => evaluationError('repeated_header')
 
 function compareLists(left: readonly unknown[], right: readonly unknown[]): void {
   if (left.length !== right.length) return
@@ -76,27 +66,18 @@ function compareLists(left: readonly unknown[], right: readonly unknown[]): void
   }
 }
 
-type MapLike = ReadonlyMap<unknown, unknown> | Readonly<Record<string, unknown>>
-
-const isMapLike = (value: object): value is MapLike => value instanceof Map || isPlainObject(value)
-
-const entriesOf = (map: MapLike): Iterable<readonly [unknown, unknown]> =>
-  map instanceof Map ? (map as ReadonlyMap<unknown, unknown>) : Object.entries(map)
-
-const memberOf = (map: MapLike, key: unknown): unknown =>
-  map instanceof Map
-    ? (map as ReadonlyMap<unknown, unknown>).get(key)
-    : Object.hasOwn(map, String(key))
-      ? (map as Readonly<Record<string, unknown>>)[String(key)]
-      : undefined
-
-function compareMaps(left: MapLike, right: MapLike): void {
-  for (const [key, item] of entriesOf(left)) {
+function compareMaps(left: ReadonlyMap<unknown, unknown>, right: MapValue): void {
+  for (const [key, item] of left) {
     charge(2)
-    const other = memberOf(right, key)
+    const other = valueAt(right, key)
     if (other !== undefined) chargeComparison(item, other)
   }
 }
+
+const valueAt = (map: MapValue, key: unknown): unknown =>
+  map instanceof Map
+    ? (map as ReadonlyMap<unknown, unknown>).get(key)
+    : Object.getOwnPropertyDescriptor(map, String(key))?.value
 
 /** Maximum nesting of first elements; the library makes and keeps a type for each way in which they nest. */
 const MAX_TYPE_DEPTH = 8
@@ -113,7 +94,7 @@ export function assertTypeDepth(value: unknown): void {
 function firstPart(value: object): unknown {
   if (Array.isArray(value)) return value[0] as unknown
   if (value instanceof Map) return (value as ReadonlyMap<unknown, unknown>).values().next().value
-  if (!isPlainObject(value)) return undefined
-  for (const key in value) return value[key]
+  if (isMapValue(value))
+    for (const key in value) return (value as Readonly<Record<string, unknown>>)[key]
   return undefined
 }
