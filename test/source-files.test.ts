@@ -50,7 +50,8 @@ const SHARED_CACHES: Readonly<Record<string, string>> = {
   'control/translate/routes/well-known-routes.ts':
     'the path of the MCP server of a route, kept on it',
   'extauthz/cel/attributes.ts': 'the value of a request, kept on it for all of its rules',
-  'extauthz/cel/operations.ts': 'operators and functions, of which there are as many as the library has',
+  'extauthz/cel/operations.ts':
+    'operators and functions, of which there are as many as the library has',
   'extauthz/cel/patterns.ts':
     'compiled patterns by their text, of which as many are kept as MAX_REMEMBERED says',
   'extauthz/cel/rule.ts': 'compiled rules by their text, while one of them is in use',

@@ -55,9 +55,7 @@ function targetsOfIstio(
   gatehouse: ServerAddress,
   requirePolicy: boolean,
 ): Result<ExportTargets, string> {
-  return gatehouse.type === 'tcp' &&
-    isIP(gatehouse.host) === 0 &&
-    gatehouse.host.includes('.')
+  return gatehouse.type === 'tcp' && isIP(gatehouse.host) === 0 && gatehouse.host.includes('.')
     ? ok({ gatehouse, closed: NOBODY, requirePolicy })
     : err(
         `Istio's gateways cannot be led to ${formatAddress(gatehouse)}; expected the full name of a Service in --connect, such as gatehouse.gatehouse.svc.cluster.local:18000`,

@@ -19,8 +19,6 @@ export function provisionedName({ metadata, spec }: GatewayResource): string {
   const isUnique = !gatewayClassName.includes('-')
   if (isUnique && plain.length <= LONGEST && PLAIN.test(plain)) return plain
   const digest = hash('sha256', `${name}/${gatewayClassName}`).slice(0, HASH_LENGTH)
-  const beginning = plain
-    .replaceAll('.', '-')
-    .replace(/^(?=[0-9])/, 'g')
+  const beginning = plain.replaceAll('.', '-').replace(/^(?=[0-9])/, 'g')
   return `${beginning.slice(0, LONGEST - HASH_LENGTH - 1)}-${digest}`
 }
