@@ -14,6 +14,7 @@ export function hasMember(base: unknown, member: string): boolean {
 /** A map of a request, or one that an expression writes out. */
 export type MapValue = ReadonlyMap<unknown, unknown> | Readonly<Record<string, unknown>>
 
+/** Whether a value is a map of CEL, made by an expression or from JSON. */
 export const isMapValue = (value: unknown): value is MapValue =>
   value instanceof Map || isPlainObject(value)
 
