@@ -3,6 +3,7 @@
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
+import { DOORS } from '../test/support/import-table.ts'
 import { runScript } from './runtime.mjs'
 import { root } from './stale.mjs'
 
@@ -23,7 +24,9 @@ await runScript(() => {
   const rows = [
     ['files', files.length],
     ['lines', files.reduce((sum, { lines }) => sum + lines, 0)],
+    ['doors', DOORS.length],
     ['names at the top of src', new Set(files.map(({ path }) => path.split('/')[0])).size],
+    ['imports upward, from a door to a later one', upward(importers)],
     [`files of at most ${SMALL} lines`, files.filter(({ lines }) => lines <= SMALL).length],
     ['longest file', `${longest.path}, ${longest.lines} lines`],
     ['longest folder', `${fullest[0]}, ${fullest[1].length} files`],
@@ -56,6 +59,14 @@ function importersOf(files) {
       importers.set(target, new Set([...(importers.get(target) ?? []), path]))
     }
   return importers
+}
+
+/** How many files import one behind a door that stands after their own. */
+function upward(importers) {
+  const floorOf = (path) => DOORS.indexOf(path.split('/')[0])
+  const pairs = [...importers].flatMap(([target, from]) => [...from].map((path) => [path, target]))
+  return pairs.filter(([path, target]) => floorOf(path) >= 0 && floorOf(target) > floorOf(path))
+    .length
 }
 
 function isSatellite(path, importers = new Set()) {
