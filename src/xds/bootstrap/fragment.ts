@@ -2,7 +2,7 @@
 // chain's connection manager needs. Addresses, TLS, access logs and the trust in proxies stay as they are there.
 
 import { isJsonObject, type Json, type JsonObject } from '../../model/json.js'
-import { ROUTER_FILTER } from '../translator/filters/filter-names.js'
+import { ROUTER_FILTER } from '../translator/filters/router.js'
 
 /** Fields of an HttpConnectionManager without which routes could be bypassed or answers would say less. */
 const MANAGER_FIELDS = [

@@ -1,7 +1,6 @@
 // Builds Envoy's Route: its match, its action, and the configuration of each filter.
 
 import { create } from '@bufbuild/protobuf'
-import type { Any } from '@bufbuild/protobuf/wkt'
 import { ANSWERED_CLUSTER } from '../../model/names.js'
 import type { Route } from '../../model/route.js'
 import {
@@ -10,22 +9,8 @@ import {
   RouteActionSchema,
   RouteSchema,
 } from '../../wire/grpc/generated/envoy/config/route/v3/route_components_pb.js'
-import { buildCorsPolicy, CORS_RESPONSE_HEADERS, corsHeaders } from './filters/cors.js'
-import { buildExtAuthzPerRoute } from './filters/ext-authz.js'
-import {
-  buildBodyPerRoute,
-  buildExtProcPerRoute,
-  buildGuardAuditPerRoute,
-} from './filters/ext-proc.js'
-import {
-  BODY_FILTER,
-  CORS_FILTER,
-  EXT_PROC_FILTER,
-  GUARD_AUDIT_FILTER,
-  LIMIT_AUDIT_FILTER,
-  LOCAL_RATE_LIMIT_FILTER,
-} from './filters/filter-names.js'
-import { buildLimitAudit, buildLocalRateLimit } from './filters/local-rate-limit.js'
+import { CORS_RESPONSE_HEADERS, corsHeaders } from './filters/cors.js'
+import { perFilterConfig } from './filters/filters.js'
 import { buildRefusal } from './filters/local-reply.js'
 import { buildForward } from './forward.js'
 import { headerFields } from './headers.js'
@@ -62,20 +47,6 @@ const MISDIRECTED = create(DirectResponseActionSchema, {
 })
 
 const isRedirect = ({ action }: Route): boolean => action.type === 'redirect'
-
-const perFilterConfig = (route: Route): Record<string, Any> => ({
-  ...(route.cors && !isRedirect(route) && { [CORS_FILTER]: buildCorsPolicy(route.cors) }),
-  ...(route.uncheckedBody !== undefined && {
-    [BODY_FILTER]: buildBodyPerRoute(route.uncheckedBody),
-  }),
-  ...buildExtAuthzPerRoute(route),
-  ...(route.limits && { [LOCAL_RATE_LIMIT_FILTER]: buildLocalRateLimit(route.limits) }),
-  ...(route.limitsAudit && { [LIMIT_AUDIT_FILTER]: buildLimitAudit(route.limitsAudit) }),
-  ...(route.proc && { [EXT_PROC_FILTER]: buildExtProcPerRoute(route.proc) }),
-  ...(route.procAudit !== undefined && {
-    [GUARD_AUDIT_FILTER]: buildGuardAuditPerRoute(route.procAudit),
-  }),
-})
 
 const replacedResponseHeaders = (route: Route): readonly string[] =>
   route.action.type === 'forward' && route.action.replaceBackendCors ? CORS_RESPONSE_HEADERS : []

@@ -27,7 +27,7 @@ import {
 import type { Encoded, EncodedResource } from '../encode/encode.js'
 import type { EncodedHost, EncodedRoute, EncodedRoutes } from '../encode/encode-routes.js'
 import { decode } from '../encode/read.js'
-import { EXT_AUTHZ_FILTER } from './filters/filter-names.js'
+import { EXT_AUTHZ_FILTER } from './filters/ext-authz.js'
 import type { XdsResources } from './xds-resources.js'
 
 interface Named {

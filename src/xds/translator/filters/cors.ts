@@ -19,7 +19,10 @@ import {
 } from '../../../wire/grpc/generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js'
 import type { StringMatcher } from '../../../wire/grpc/generated/envoy/type/matcher/v3/string_pb.js'
 import { exactly, matching, packed, typedConfig } from '../messages.js'
-import { CORS_FILTER } from './filter-names.js'
+import type { FilterDefinition } from './filter.js'
+
+/** Adds CORS headers. */
+export const CORS_FILTER = 'envoy.filters.http.cors'
 
 /** Response headers of the CORS protocol (Fetch standard): what a backend's own CORS handling may set. */
 export const CORS_RESPONSE_HEADERS: readonly string[] = [
@@ -32,7 +35,7 @@ export const CORS_RESPONSE_HEADERS: readonly string[] = [
 ]
 
 /** envoy.extensions.filters.http.cors.v3.Cors: has no policy itself; every policy is part of a route. */
-export const buildCorsFilter = (): HttpFilter =>
+const buildCorsFilter = (): HttpFilter =>
   create(HttpFilterSchema, { name: CORS_FILTER, configType: typedConfig(CorsSchema) })
 
 /** Returns the matcher of an origin. The filter treats an exact "*" as any origin, and echoes the origin. */
@@ -109,3 +112,11 @@ export const buildCorsPolicy = (cors: Cors): Any =>
     // Otherwise a preflight of another origin would reach the backend as an unauthenticated OPTIONS request.
     forwardNotMatchingPreflights: false,
   })
+
+/** Envoy's CORS filter, which does not act on redirects. */
+export const corsFilter: FilterDefinition = {
+  name: CORS_FILTER,
+  listener: buildCorsFilter,
+  route: ({ cors, action }) =>
+    cors === undefined || action.type === 'redirect' ? undefined : buildCorsPolicy(cors),
+}

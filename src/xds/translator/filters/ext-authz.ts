@@ -23,7 +23,16 @@ import {
 import { PreviousHostsPredicateSchema } from '../../../wire/grpc/generated/envoy/extensions/retry/host/previous_hosts/v3/previous_hosts_pb.js'
 import { StatusCode } from '../../../wire/grpc/generated/envoy/type/v3/http_status_pb.js'
 import { durationOf, type FieldsOf, type FilterServer, packed, typedConfig } from '../messages.js'
-import { AUDIT_FILTER, EXT_AUTHZ_FILTER, HEAD_FILTER } from './filter-names.js'
+import type { FilterDefinition } from './filter.js'
+
+/** Asks ext_authz before a request passes. */
+export const EXT_AUTHZ_FILTER = 'envoy.filters.http.ext_authz'
+
+/** Asks ext_authz about the headers alone, on routes whose check needs the body too. */
+const HEAD_FILTER = 'gatehouse.head'
+
+/** ext_authz for routes that are only audited. */
+export const AUDIT_FILTER = 'gatehouse.audit'
 
 /** Exceeds the second that a check may wait for a key set's extra fetch (decision 2). */
 const CHECK_TIMEOUT_MS = 2_000
@@ -98,7 +107,7 @@ const checkedBy = (server: FilterServer): FieldsOf<typeof ExtAuthzSchema>['servi
  * The same for the headers of requests whose body is checked too, and off for all others. Envoy holds a body before its
  * check for as long as the client likes; behind this filter only for a client with a valid token.
  */
-export const buildHeadFilter = (): HttpFilter =>
+const buildHeadFilter = (): HttpFilter =>
   create(HttpFilterSchema, {
     name: HEAD_FILTER,
     disabled: true,
@@ -156,23 +165,41 @@ export const buildAuditFilter = (server = OWN_SERVER): HttpFilter =>
 
 const PUBLIC = packed(ExtAuthzPerRouteSchema, { override: { case: 'disabled', value: true } })
 
-type AuthzOfRoute = Pick<
-  Route,
-  'authz' | 'isAudited' | 'authzBodyBytes' | 'checksHead' | 'isBodyAudited' | 'removesRelayCookies'
->
+type AuthzOfRoute = Pick<Route, 'authzBodyBytes' | 'isBodyAudited'>
 
-/** ExtAuthzPerRoute by filter. authz is the key of the AuthzEntry; without it the route is explicitly public. */
-export function buildExtAuthzPerRoute(route: AuthzOfRoute): Record<string, Any> {
-  const unchecked = route.removesRelayCookies === true ? buildCookieRemoval() : PUBLIC
-  if (route.authz === undefined) return { [EXT_AUTHZ_FILTER]: unchecked }
-  const checked = buildCheckSettings(route.authz, route)
-  return route.isAudited === true
-    ? { [EXT_AUTHZ_FILTER]: unchecked, [AUDIT_FILTER]: checked }
-    : {
-        ...(route.checksHead === true && { [HEAD_FILTER]: buildHeadSettings(route.authz) }),
-        [EXT_AUTHZ_FILTER]: checked,
-      }
+/** Asks Gatehouse about the headers alone, where the check needs the body too. */
+export const headFilter: FilterDefinition = {
+  name: HEAD_FILTER,
+  listener: buildHeadFilter,
+  route: ({ authz, isAudited, checksHead }) =>
+    authz === undefined || isAudited === true || checksHead !== true
+      ? undefined
+      : buildHeadSettings(authz),
 }
+
+/** Asks Gatehouse about every request; a route without an AuthzEntry, or with an audited one alone, is explicitly public. */
+export const extAuthzFilter: FilterDefinition = {
+  name: EXT_AUTHZ_FILTER,
+  listener: buildExtAuthzFilter,
+  route: (route) => {
+    if (route.authz !== undefined && route.isAudited !== true)
+      return buildCheckSettings(route.authz, route)
+    return route.removesRelayCookies === true ? buildCookieRemoval() : PUBLIC
+  },
+}
+
+/** Asks Gatehouse about requests of routes that are only audited. */
+export const auditFilter: FilterDefinition = {
+  name: AUDIT_FILTER,
+  listener: buildAuditFilter,
+  route: (route) =>
+    route.authz !== undefined && route.isAudited === true
+      ? buildCheckSettings(route.authz, route)
+      : undefined,
+}
+
+/** The typed_per_filter_config of a route that is never checked. */
+export const UNCHECKED: Record<string, Any> = { [EXT_AUTHZ_FILTER]: PUBLIC }
 
 const buildHeadSettings = (authz: string): Any =>
   packed(ExtAuthzPerRouteSchema, {

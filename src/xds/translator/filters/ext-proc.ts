@@ -25,7 +25,16 @@ import {
 } from '../../../wire/grpc/generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js'
 import { StatusCode } from '../../../wire/grpc/generated/envoy/type/v3/http_status_pb.js'
 import { durationOf, type FilterServer, packed, typedConfig } from '../messages.js'
-import { BODY_FILTER, EXT_PROC_FILTER, GUARD_AUDIT_FILTER } from './filter-names.js'
+import type { FilterDefinition } from './filter.js'
+
+/** Guards and answers requests through ext_proc. */
+export const EXT_PROC_FILTER = 'envoy.filters.http.ext_proc'
+
+/** ext_proc that holds bodies until they are whole, on routes whose check needs them. */
+const BODY_FILTER = 'gatehouse.body'
+
+/** ext_proc for copies of traffic, whose answers Envoy ignores. */
+const GUARD_AUDIT_FILTER = 'gatehouse.guard_audit'
 
 /** Exceeds the 10 s that a proxied registration may take. Does not apply in full duplex. */
 const MESSAGE_TIMEOUT_MS = 12_000
@@ -99,7 +108,7 @@ const AUDIT_CLOSE_MS = 10_000
  * The same for copies, off unless a route enables it. observability_mode: Envoy sends everything on without waiting, and
  * ignores answers and failures.
  */
-export const buildGuardAuditFilter = (server: FilterServer = OWN_SERVER): HttpFilter =>
+const buildGuardAuditFilter = (server: FilterServer = OWN_SERVER): HttpFilter =>
   create(HttpFilterSchema, {
     name: GUARD_AUDIT_FILTER,
     disabled: true,
@@ -124,7 +133,7 @@ const COPIES = create(ProcessingModeSchema, {
 })
 
 /** ExtProcPerRoute of a route whose traffic is copied. key: of its GuardAuditEntry. */
-export const buildGuardAuditPerRoute = (key: string): Any =>
+const buildGuardAuditPerRoute = (key: string): Any =>
   packed(ExtProcPerRouteSchema, {
     override: {
       case: 'overrides',
@@ -139,7 +148,7 @@ export const buildGuardAuditPerRoute = (key: string): Any =>
  * The same in front of ext_authz, off unless a route enables it: Envoy would hold a body there as long as the client likes,
  * and those of all clients without a limit.
  */
-export const buildBodyFilter = (): HttpFilter =>
+const buildBodyFilter = (): HttpFilter =>
   create(HttpFilterSchema, {
     name: BODY_FILTER,
     disabled: true,
@@ -164,7 +173,7 @@ const WHOLE_REQUESTS = create(ProcessingModeSchema, {
 })
 
 /** ExtProcPerRoute of a route whose bodies are held. key: of its UncheckedBodyEntry. */
-export const buildBodyPerRoute = (key: string): Any =>
+const buildBodyPerRoute = (key: string): Any =>
   packed(ExtProcPerRouteSchema, {
     override: {
       case: 'overrides',
@@ -195,3 +204,26 @@ export const buildExtProcPerRoute = (proc: ProcAttachment): Any =>
       },
     },
   })
+
+/** Holds bodies until they are whole, in front of the check that needs them. */
+export const bodyFilter: FilterDefinition = {
+  name: BODY_FILTER,
+  listener: buildBodyFilter,
+  route: ({ uncheckedBody }) =>
+    uncheckedBody === undefined ? undefined : buildBodyPerRoute(uncheckedBody),
+}
+
+/** Guards and answers requests. */
+export const extProcFilter: FilterDefinition = {
+  name: EXT_PROC_FILTER,
+  listener: buildExtProcFilter,
+  route: ({ proc }) => proc && buildExtProcPerRoute(proc),
+}
+
+/** Copies traffic for webhooks of mode Audit. */
+export const guardAuditFilter: FilterDefinition = {
+  name: GUARD_AUDIT_FILTER,
+  listener: buildGuardAuditFilter,
+  route: ({ procAudit }) =>
+    procAudit === undefined ? undefined : buildGuardAuditPerRoute(procAudit),
+}

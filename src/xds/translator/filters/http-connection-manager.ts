@@ -12,27 +12,22 @@ import {
   type Filter,
   FilterSchema,
 } from '../../../wire/grpc/generated/envoy/config/listener/v3/listener_components_pb.js'
-import { RouterSchema } from '../../../wire/grpc/generated/envoy/extensions/filters/http/router/v3/router_pb.js'
 import {
   type HttpConnectionManager_InternalAddressConfigSchema as InternalAddressConfigSchema,
   HttpConnectionManager_PathWithEscapedSlashesAction as EscapedSlashesAction,
   HttpConnectionManager_ServerHeaderTransformation as ServerHeaderTransformation,
   HttpConnectionManagerSchema,
-  type HttpFilter,
-  HttpFilterSchema,
 } from '../../../wire/grpc/generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js'
 import { HeaderMutationSchema } from '../../../wire/grpc/generated/envoy/extensions/http/early_header_mutation/header_mutation/v3/header_mutation_pb.js'
 import { ADS_SOURCE, durationOf, type FieldsOf, packed, typedConfig } from '../messages.js'
 import type { XdsOptions } from '../xds-resources.js'
 import { buildAccessLog } from './access-log.js'
-import { buildCorsFilter } from './cors.js'
-import { buildAuditFilter, buildExtAuthzFilter, buildHeadFilter } from './ext-authz.js'
-import { buildBodyFilter, buildExtProcFilter, buildGuardAuditFilter } from './ext-proc.js'
-import { CONNECTION_MANAGER_FILTER, ROUTER_FILTER } from './filter-names.js'
-import { buildLimitAuditFilter, buildLocalRateLimitFilter } from './local-rate-limit.js'
+import { httpFilters } from './filters.js'
 import { LOCAL_REPLY_CONFIG } from './local-reply.js'
-import { buildOneHostFilter } from './one-host.js'
 import { buildTracing } from './tracing.js'
+
+/** The network filter that holds the HTTP filters. */
+export const CONNECTION_MANAGER_FILTER = 'envoy.filters.network.http_connection_manager'
 
 // Removes headers that only Gatehouse or Envoy may set from every request, before any filter or route sees them.
 
@@ -66,36 +61,6 @@ type ManagerFields = FieldsOf<typeof HttpConnectionManagerSchema>
 const STREAM_IDLE_MS = 300_000
 /** Timeout for the client's request headers. */
 const REQUEST_HEADERS_MS = 30_000
-
-const buildRouter = (): HttpFilter =>
-  create(HttpFilterSchema, {
-    name: ROUTER_FILTER,
-    configType: typedConfig(RouterSchema, { suppressEnvoyHeaders: true }),
-  })
-
-/**
- * Returns the HTTP filters in order.
- * Requests for more than one host are refused first: no other filter knows which one is meant.
- * cors next: it answers preflights before authentication and adds its headers to the other filters' replies.
- * The check of the headers before the body is held, and that before the check which needs it.
- * ext_authz before ext_proc: only authorized requests cost a body, and the claims are available.
- * The rate limit between them: ext_authz supplies its keys, so requests without a valid token use up nobody's limit,
- * and a limited request costs no body and no webhook.
- * Copies for audits last: webhooks in force have let the prompt pass, and the reply is as the LLM sent it.
- */
-const httpFilters = (): HttpFilter[] => [
-  buildOneHostFilter(),
-  buildCorsFilter(),
-  buildHeadFilter(),
-  buildBodyFilter(),
-  buildExtAuthzFilter(),
-  buildAuditFilter(),
-  buildLocalRateLimitFilter(),
-  buildLimitAuditFilter(),
-  buildExtProcFilter(),
-  buildGuardAuditFilter(),
-  buildRouter(),
-]
 
 /** Makes paths unambiguous before any route or filter reads them (decision 8). */
 const PATH_FIELDS: ManagerFields = {

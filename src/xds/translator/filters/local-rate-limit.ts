@@ -22,13 +22,19 @@ import {
 } from '../../../wire/grpc/generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js'
 import type { TokenBucketSchema } from '../../../wire/grpc/generated/envoy/type/v3/token_bucket_pb.js'
 import { durationOf, type FieldsOf, packed, typedConfig } from '../messages.js'
-import { LIMIT_AUDIT_FILTER, LOCAL_RATE_LIMIT_FILTER } from './filter-names.js'
+import type { FilterDefinition } from './filter.js'
+
+/** Applies traffic.rateLimit. */
+const LOCAL_RATE_LIMIT_FILTER = 'envoy.filters.http.local_ratelimit'
+
+/** Counts what traffic.rateLimit of policies of mode Audit would limit. */
+const LIMIT_AUDIT_FILTER = 'gatehouse.limit_audit'
 
 const STAT_PREFIX = 'gatehouse'
 const AUDIT_STAT_PREFIX = 'gatehouse_audit'
 
 /** envoy.extensions.filters.http.local_ratelimit.v3.LocalRateLimit: disabled for routes that do not configure it. */
-export const buildLocalRateLimitFilter = (): HttpFilter =>
+const buildLocalRateLimitFilter = (): HttpFilter =>
   create(HttpFilterSchema, {
     name: LOCAL_RATE_LIMIT_FILTER,
     disabled: true,
@@ -36,7 +42,7 @@ export const buildLocalRateLimitFilter = (): HttpFilter =>
   })
 
 /** The same for policies of mode Audit, in addition to the limits in force. */
-export const buildLimitAuditFilter = (): HttpFilter =>
+const buildLimitAuditFilter = (): HttpFilter =>
   create(HttpFilterSchema, {
     name: LIMIT_AUDIT_FILTER,
     disabled: true,
@@ -53,11 +59,10 @@ const SHARED = 'shared'
  * LocalRateLimit of one route. A bucket that was evicted is full when it returns, so the route's own bucket bounds all
  * keys of a limit together: it has room for as many buckets as are kept.
  */
-export const buildLocalRateLimit = (limits: Limits): Any =>
-  packed(LocalRateLimitSchema, fieldsOf(limits))
+const buildLocalRateLimit = (limits: Limits): Any => packed(LocalRateLimitSchema, fieldsOf(limits))
 
 /** Returns limits that Envoy counts in its statistics, and that limit nothing. */
-export const buildLimitAudit = (limits: Limits): Any =>
+const buildLimitAudit = (limits: Limits): Any =>
   packed(LocalRateLimitSchema, {
     ...fieldsOf(limits),
     statPrefix: AUDIT_STAT_PREFIX,
@@ -152,4 +157,18 @@ function descriptorsOf(limit: LocalLimit, index: number): Descriptor[] {
       tokenBucket: bucketOf(limit),
     }),
   )
+}
+
+/** The limits in force. */
+export const localRateLimitFilter: FilterDefinition = {
+  name: LOCAL_RATE_LIMIT_FILTER,
+  listener: buildLocalRateLimitFilter,
+  route: ({ limits }) => limits && buildLocalRateLimit(limits),
+}
+
+/** The limits of policies of mode Audit. */
+export const limitAuditFilter: FilterDefinition = {
+  name: LIMIT_AUDIT_FILTER,
+  listener: buildLimitAuditFilter,
+  route: ({ limitsAudit }) => limitsAudit && buildLimitAudit(limitsAudit),
 }

@@ -13,7 +13,10 @@ import {
   HttpFilterSchema,
 } from '../../../wire/grpc/generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js'
 import { type FieldsOf, typedConfig } from '../messages.js'
-import { ONE_HOST_FILTER } from './filter-names.js'
+import type { FilterDefinition } from './filter.js'
+
+/** Refuses requests for more than one host. */
+const ONE_HOST_FILTER = 'gatehouse.one_host'
 
 /** Matches requests for more than one host. No host name has a comma. */
 export const HAS_SEVERAL_HOSTS: FieldsOf<typeof HeaderMatcherSchema> = {
@@ -25,7 +28,7 @@ export const HAS_SEVERAL_HOSTS: FieldsOf<typeof HeaderMatcherSchema> = {
 }
 
 /** envoy.extensions.filters.http.rbac.v3.RBAC. Its 403 is mapped to 400 (local-reply.ts). */
-export const buildOneHostFilter = (): HttpFilter =>
+const buildOneHostFilter = (): HttpFilter =>
   create(HttpFilterSchema, {
     name: ONE_HOST_FILTER,
     configType: typedConfig(RBACSchema, {
@@ -40,3 +43,9 @@ export const buildOneHostFilter = (): HttpFilter =>
       }),
     }),
   })
+
+/** Refuses requests for more than one host, on every route. */
+export const oneHostFilter: FilterDefinition = {
+  name: ONE_HOST_FILTER,
+  listener: buildOneHostFilter,
+}

@@ -4,7 +4,7 @@
 import type { MeshRoute } from '../../../../model/mesh-route.js'
 import type { PathMatch } from '../../../../model/route.js'
 import type { GatewayName } from '../../../../model/status.js'
-import { EXT_AUTHZ_FILTER } from '../../../../xds/translator/filters/filter-names.js'
+import { EXT_AUTHZ_FILTER } from '../../../../xds/translator/filters/ext-authz.js'
 import { policyName, targetRef } from '../gateway-api.js'
 import { type Manifest, metadataOf } from '../manifest.js'
 import { AUTHZ_FILTER } from './names.js'

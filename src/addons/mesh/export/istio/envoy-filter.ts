@@ -7,15 +7,15 @@ import type { GatewayName } from '../../../../model/status.js'
 import {
   buildAuditFilter,
   buildExtAuthzFilter,
+  EXT_AUTHZ_FILTER,
   packedExtAuthzFields,
 } from '../../../../xds/translator/filters/ext-authz.js'
 import { buildExtProcFilter } from '../../../../xds/translator/filters/ext-proc.js'
 import {
   CONNECTION_MANAGER_FILTER,
-  EXT_AUTHZ_FILTER,
-  ROUTER_FILTER,
-} from '../../../../xds/translator/filters/filter-names.js'
-import { packedPathFields } from '../../../../xds/translator/filters/http-connection-manager.js'
+  packedPathFields,
+} from '../../../../xds/translator/filters/http-connection-manager.js'
+import { ROUTER_FILTER } from '../../../../xds/translator/filters/router.js'
 import type { FilterServer } from '../../../../xds/translator/messages.js'
 import { policyName, targetRef } from '../gateway-api.js'
 import { type ExportAddress, type Manifest, metadataOf } from '../manifest.js'
