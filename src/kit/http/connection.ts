@@ -22,6 +22,9 @@ export interface TargetConnectionOptions {
 export const MAX_TIMER_MS = 2 ** 31 - 1
 
 const MAX_HEAD_BYTES = 16 * 1024
+/** Bytes for each byte of a body (a chunk of one byte has six), and those of all heads. */
+const CHUNK_BYTES = 8
+const MAX_HEADS_BYTES = 1024 * 1024
 /** How long before the server would close it a connection is given up. */
 const AHEAD_MS = 1_000
 
@@ -35,6 +38,9 @@ export class TargetConnection {
   #failure: RemoteError | undefined
   #socket: ReadSocket | undefined
   #mayOpen = false
+  #maxBytes = 0
+  /** The bytes of the socket after which the answer is too large. */
+  #mostRead = 0
 
   constructor(options: TargetConnectionOptions, deps: Connecting) {
     const { target, keepAliveMs = MAX_TIMER_MS, onClosed } = options
@@ -54,6 +60,9 @@ export class TargetConnection {
       keepAliveTimeout: keepAliveMs,
       keepAliveMaxTimeout: keepAliveMs,
       keepAliveTimeoutThreshold: AHEAD_MS,
+    })
+    this.#client.on('connect', () => {
+      this.#socket?.on('readable', this.#onReadable)
     })
     this.#client.on('disconnect', () => onClosed?.())
   }
@@ -92,6 +101,8 @@ export class TargetConnection {
     const { method, path, headers, body } = request
     const exchange = new Exchange(request, () => (this.#socket?.errored ?? null) !== null)
     this.#mayOpen = true
+    this.#maxBytes = request.maxBytes
+    this.#limitFrom(this.#socket?.bytesRead ?? 0)
     this.#client.dispatch({ method, path, headers, body: body ?? null }, exchange)
     return exchange.answer
   }
@@ -103,7 +114,19 @@ export class TargetConnection {
     // However long a request may take, a failing attempt must give way to the next.
     const signal = AbortSignal.any([this.#ending.signal, AbortSignal.timeout(timeoutMs)])
     this.#socket = await connectTarget(target, deps, { signal, timeoutMs })
+    this.#limitFrom(0)
     return this.#socket
+  }
+
+  #limitFrom(bytesRead: number): void {
+    this.#mostRead = bytesRead + CHUNK_BYTES * this.#maxBytes + MAX_HEADS_BYTES
+  }
+
+  /** Neither a reason phrase nor the extension of a chunk is limited by the client. */
+  readonly #onReadable = (): void => {
+    const socket = this.#socket
+    if (socket === undefined || socket.bytesRead <= this.#mostRead) return
+    socket.destroy(new RemoteError({ type: 'too-large', maxBytes: this.#maxBytes }))
   }
 }
 

@@ -124,6 +124,28 @@ test.each([
 })
 
 test.each([
+  ['a reason phrase', 'HTTP/1.1 200 '],
+  ['an extension of a chunk', `${CHUNKS}\r\n1;a=`],
+  ['line ends before it', '\r\n'],
+])('%s without end is ended by its size, though nothing limits the time', async (_name, bytes) => {
+  const endless = (socket: Socket): void => {
+    const more = Buffer.alloc(65_536, bytes === '\r\n' ? bytes : 'a')
+    const go = (): void => {
+      while (!socket.destroyed && socket.write(more));
+    }
+    socket.on('drain', go).write(bytes)
+    go()
+  }
+  const { port, seen } = await webhook(says(answer('first')), endless, says(answer('own')))
+  const pools = pooled()
+  const unlimited = call(port, { timeoutMs: undefined, maxBytes: 1_000 })
+  await pools.call(unlimited)
+  expect(textOf(await pools.call(unlimited))).toBe('too-large')
+  expect(seen.requests).toBe(2)
+  expect(textOf(await pools.call(unlimited))).toBe('own')
+})
+
+test.each([
   [
     'chunks with an extension and trailers',
     `${CHUNKS}\r\n2;a=b\r\now\r\n1\r\nn\r\n0\r\nx: y\r\n\r\n`,
