@@ -5,7 +5,7 @@ import type { RemoteTarget } from '../../model/remote-target.js'
 import { joined } from '../byte-collector.js'
 import { err, ok, type Result } from '../result.js'
 import type { Connecting } from './connect/connect.js'
-import { type RemoteFailure, remoteFailureOf } from './connect/remote-failure.js'
+import { RemoteError, type RemoteFailure, remoteFailureOf } from './connect/remote-failure.js'
 import type { Lookup } from './connect/resolve.js'
 import { sharedLookup } from './connect/shared-lookup.js'
 import { TargetConnection } from './connection.js'
@@ -54,17 +54,25 @@ export const createCallRemote =
     const { method, body, signal, timeoutMs = TIMEOUT_MS, maxBytes = MAX_BYTES } = request
     if (signal?.aborted === true) return err({ type: 'aborted' })
     const connection = new TargetConnection({ target, timeoutMs }, deps)
-    const onAbort = () => void connection.destroy({ type: 'aborted' })
-    const timer = setTimeout(
-      () => void connection.destroy({ type: 'timeout', timeoutMs }),
-      timeoutMs,
-    )
+    let giveUp: (error: RemoteError) => void = () => undefined
+    const ended = new Promise<never>((_resolve, reject) => {
+      giveUp = reject
+    })
+    // Nobody may be waiting for it.
+    ended.catch(() => undefined)
+    const end = (failure: RemoteFailure): void => {
+      void connection.destroy(failure)
+      giveUp(new RemoteError(failure))
+    }
+    const onAbort = () => end({ type: 'aborted' })
+    const timer = setTimeout(() => end({ type: 'timeout', timeoutMs }), timeoutMs)
     signal?.addEventListener('abort', onAbort)
     try {
       const path = url.pathname + url.search
       const headers = headersOf(target, url, request)
       const answer = await connection.exchange({ method, path, headers, body, maxBytes })
-      return ok(await wholeAnswer(answer, maxBytes))
+      // The threads that unpack may be busy for longer.
+      return ok(await Promise.race([wholeAnswer(answer, maxBytes), ended]))
     } catch (error) {
       return err(remoteFailureOf(error))
     } finally {

@@ -73,7 +73,7 @@ export class WebhookCall {
     if (timeoutMs !== undefined) this.#endAfter(timeoutMs, { type: 'timeout', timeoutMs })
     try {
       const answer = await this.#exchange(await this.#turn())
-      const body = await decodedBody(answer, maxBytes)
+      const body = await this.#unpack(decodedBody(answer, maxBytes))
       return signal.aborted ? err({ type: 'aborted' }) : ok({ status: answer.status, body })
     } catch (error) {
       return err(remoteFailureOf(error))
@@ -112,6 +112,14 @@ export class WebhookCall {
         if (timeoutMs === undefined)
           this.#endAfter(CONNECTION_MS, { type: 'no-connection', waitedMs: CONNECTION_MS })
       }
+    })
+  }
+
+  /** The threads that unpack may be busy for longer than the call may take. */
+  #unpack<T>(body: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.#end = (failure) => reject(new RemoteError(failure))
+      body.then(resolve, reject)
     })
   }
 
