@@ -3,6 +3,7 @@
 import { Optional } from '@marcbachmann/cel-js'
 import { charge } from './budget.js'
 import { evaluationError } from './expression-error.js'
+import { emptyMap, isPlainObject } from './values.js'
 
 /** True for a map that has the member, false for any other value. */
 export function hasMember(base: unknown, member: string): boolean {
@@ -17,9 +18,6 @@ export type MapValue = ReadonlyMap<unknown, unknown> | Readonly<Record<string, u
 /** Whether a value is a map of CEL, made by an expression or from JSON. */
 export const isMapValue = (value: unknown): value is MapValue =>
   value instanceof Map || isPlainObject(value)
-
-const isPlainObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
 
 /** Returns a map as one of JavaScript. */
 export const mapEntries = (map: MapValue): ReadonlyMap<unknown, unknown> =>
@@ -44,7 +42,8 @@ export function itemsOf(value: unknown): readonly unknown[] {
 
 /** Returns a map as the library makes them: an object, whose keys are texts. */
 export function mapOf(entries: readonly (readonly [unknown, unknown])[]): object {
-  const map = Object.fromEntries(entries.map(([key, item]) => [String(key), item]))
+  const map = emptyMap()
+  for (const [key, item] of entries) map[String(key)] = item
   if (entries.length > 0 && entries.every(([key]) => typeof key !== 'string')) textual.add(map)
   return map
 }

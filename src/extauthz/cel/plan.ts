@@ -287,7 +287,8 @@ function functionRun(
 ): Run {
   const [name] = node.args
   const runs = operands.map((operand) => planNode(operand, scope))
-  const pattern = scope.patterns?.get(writtenPattern(node)?.args ?? '')
+  const written = writtenPattern(node)
+  const pattern = written && scope.patterns?.get(written.args)
   const apply = callOperation(name, runs.length, node.op === 'rcall', pattern)
   const chargeFor = callCost(name)
   return (values) => {

@@ -61,9 +61,29 @@ export function fromCelValue(value: unknown, depth = 0): Json {
   if (value instanceof Date) return value.toISOString()
   if (Array.isArray(value)) return value.map((item) => fromCelValue(item, depth + 1))
   if (value instanceof Map) return entriesToJson([...value.entries()], depth)
-  if (Object.getPrototypeOf(value) === Object.prototype)
-    return entriesToJson(Object.entries(value as object), depth)
+  if (isPlainObject(value)) return entriesToJson(Object.entries(value), depth)
   throw new CelLimitError('has no JSON form')
+}
+
+/**
+ * Prototype of the maps that expressions write out: it has no __proto__, which the library would take for a member, so that
+ * {"role": "admin"} would equal a claim {"__proto__": {}}. It has what the library calls.
+ */
+const MAP_PROTOTYPE = Object.create(null, {
+  constructor: { value: Object, writable: true },
+  toString: { value: Object.prototype.toString, writable: true },
+  valueOf: { value: Object.prototype.valueOf, writable: true },
+}) as object
+
+/** Returns a map for an expression to fill. */
+export const emptyMap = (): Record<string, unknown> =>
+  Object.create(MAP_PROTOTYPE) as Record<string, unknown>
+
+/** Whether a value is a map that an expression wrote out, or that Gatehouse made. */
+export function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null) return false
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === MAP_PROTOTYPE
 }
 
 const entriesToJson = (entries: readonly (readonly [unknown, unknown])[], depth: number): Json =>

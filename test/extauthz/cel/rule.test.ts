@@ -21,6 +21,12 @@ describe('true of the request', () => {
     '"toString" in jwt',
     '!has(jwt.valueOf)',
     '!("valueOf" in jwt)',
+    // and where a map that the rule writes out is compared with one that has them
+    '!(json("{\\"__proto__\\": {}}") == {"role": "admin"}) && !([json("{\\"__proto__\\": {}}")] == [{"a": 1}])',
+    '!(json("{\\"__proto__\\": {}}") in [{"role": "admin"}])',
+    'dyn({"__proto_" + "_": {}}) != dyn({"a": 1}) && {"__proto_" + "_": 1}.size() == 1',
+    '{"a": {"b": 1}} == json("{\\"a\\": {\\"b\\": 1}}") && toJson({"a": {}}) == "{\\"a\\":{}}"',
+    '{"a": 1}.all(key, key == "a") && {"a": 1}.?b.orValue(2) == 2 && type({}) == map',
     // numbers
     'jwt.level + 1 == 4',
     'jwt.level / 2 == 1',
@@ -47,6 +53,7 @@ describe('true of the request', () => {
     'jwt.sub // the subject, not ")."\n  . matches ("^a")',
     '(("al") + ("ice")).matches("^alice$")',
     'jwt.sub.matches("(?i)ALICE")',
+    'jwt.sub.matches("") && !jwt.sub.startsWith("b") && jwt.groups.size() == 2',
     '"call matches(x) has(y)" == "call matches(x) has(y)"',
     // ASCII only
     '"TacoCÆt".lowerAscii() == "tacocÆt"',
