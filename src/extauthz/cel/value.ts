@@ -8,6 +8,7 @@ import { Budget } from './budget.js'
 import { compileExpression } from './compile.js'
 import { type CelProblem, celProblem } from './problem.js'
 import type { Reads } from './reads.js'
+import { isPlainObject } from './values.js'
 
 /** A compiled expression whose value becomes text. */
 export interface ValueExpression {
@@ -66,7 +67,11 @@ function textOf(result: Result<unknown, string>): Result<string, string> {
 
 /** The library represents unsigned integers as objects around a bigint. */
 const isUint = (value: unknown): value is { valueOf(): bigint } =>
-  typeof value === 'object' && value !== null && typeof value.valueOf() === 'bigint'
+  typeof value === 'object' &&
+  value !== null &&
+  // A map may have a key "valueOf".
+  !isPlainObject(value) &&
+  typeof value.valueOf() === 'bigint'
 
 function bytesText(bytes: Uint8Array): Result<string, string> {
   try {

@@ -69,11 +69,14 @@ export function fromCelValue(value: unknown, depth = 0): Json {
  * Prototype of the maps that expressions write out: it has no __proto__, which the library would take for a member, so that
  * {"role": "admin"} would equal a claim {"__proto__": {}}. It has what the library calls.
  */
-const MAP_PROTOTYPE = Object.create(null, {
-  constructor: { value: Object, writable: true },
-  toString: { value: Object.prototype.toString, writable: true },
-  valueOf: { value: Object.prototype.valueOf, writable: true },
-}) as object
+const MAP_PROTOTYPE = Object.create(
+  null,
+  Object.fromEntries(
+    Object.entries(Object.getOwnPropertyDescriptors(Object.prototype)).filter(
+      ([name]) => name !== '__proto__',
+    ),
+  ),
+) as object
 
 /** Returns a map for an expression to fill. */
 export const emptyMap = (): Record<string, unknown> =>

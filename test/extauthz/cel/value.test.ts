@@ -40,6 +40,7 @@ describe('no text', () => {
     ['jwt.groups', 'error: not_text'],
     ['jwt.nullclaim', 'error: not_text'],
     ['jwt', 'error: not_text'],
+    ['dyn({"value" + "Of": 1})', 'error: not_text'],
     ['jwt.nope', 'error: no_such_key'],
     ['b"\\xff"', 'error: not_text'],
     ['double("inf")', 'error: not_text'],
