@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config'
 // sequences would take longer for each mutant than they find.
 export default defineConfig({
   test: {
-    include: ['test/extauthz/*.test.ts', 'test/extauthz/oauth/key-set.test.ts'],
+    include: ['test/extauthz/{,token/}*.test.ts', 'test/extauthz/oauth/key-set.test.ts'],
     // Modules are loaded once for a mutant, not once for each file.
     isolate: false,
     testTimeout: 20_000,

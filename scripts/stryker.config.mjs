@@ -2,26 +2,26 @@
 
 /** Tokens, their signatures, keys and claims, and what is decided about a request. */
 const FILES = [
-  'authenticate',
-  'authorization-header',
+  'token/authenticate',
+  'token/authorization-header',
   'authorize-request',
   'authz-table',
   'check',
   'check-request',
-  'claims',
+  'token/claims',
   'decide',
-  'fresh-keys',
-  'jws',
-  'jws-signature',
+  'token/fresh-keys',
+  'token/jws',
+  'token/jws-signature',
   'kept-verdicts',
   'origin-check',
   'path-check',
-  'probe-refusal',
-  'provider',
-  'token-memory',
-  'within',
+  'token/authenticate',
+  'token/provider',
+  'token/token-memory',
+  'token/verify',
 ].map((name) => `src/extauthz/${name}.ts`)
-const KEYS = ['edwards-key', 'key-set', 'rsa-key'].map((name) => `src/extauthz/oauth/${name}.ts`)
+const KEYS = ['edwards-key', 'key-set'].map((name) => `src/extauthz/oauth/${name}.ts`)
 
 export default {
   mutate: [...FILES, ...KEYS],
