@@ -294,7 +294,7 @@ function functionRun(
   return (values) => {
     const given = evaluateAll(runs, values)
     chargeFor(given)
-    for (const value of given) assertTypeDepth(value)
+    assertTypeDepth(...given)
     return apply(given)
   }
 }

@@ -53,6 +53,16 @@ describe('a value of a request that is nested deeply, where a rule takes anythin
   })
 })
 
+test.each([
+  [4, 4, false],
+  [9, 0, false],
+  [5, 5, 'limit_exceeded'],
+  [8, 8, 'limit_exceeded'],
+])('values nested %d and %d deep: the pairs of their types are few', (left, right, expected) => {
+  const jwt = lazyValue({ x: nested(0, left), y: nested(1, right) })
+  expect(run('jwt.x == jwt.y', { ...ATTRIBUTES, jwt })).toBe(expected)
+})
+
 describe('an expression whose lists and maps are nested deeply', () => {
   test.each([
     ['literals', '[[[[[1]]]]].size() == 1'],

@@ -79,16 +79,20 @@ const valueAt = (map: MapValue, key: unknown): unknown =>
     ? (map as ReadonlyMap<unknown, unknown>).get(key)
     : Object.getOwnPropertyDescriptor(map, String(key))?.value
 
-/** Maximum nesting of first elements; the library makes and keeps a type for each way in which they nest. */
-const MAX_TYPE_DEPTH = 8
+/**
+ * Maximum nesting of first elements, of all operands together: the library makes and keeps a type for each way in which
+ * they nest, and an overload for each pair of such types.
+ */
+const MAX_TYPE_DEPTH = 9
 
-/** @throws CelLimitError for a value whose type is nested too deeply. */
-export function assertTypeDepth(value: unknown): void {
-  let part = value
-  for (let depth = 0; typeof part === 'object' && part !== null; depth++) {
-    if (depth > MAX_TYPE_DEPTH) throw new CelLimitError('nested too deeply')
-    part = firstPart(part)
-  }
+/** @throws CelLimitError for operands whose types are together nested too deeply. */
+export function assertTypeDepth(...operands: readonly unknown[]): void {
+  let depth = 0
+  for (const operand of operands)
+    for (let part = operand; typeof part === 'object' && part !== null; part = firstPart(part)) {
+      depth++
+      if (depth > MAX_TYPE_DEPTH) throw new CelLimitError('nested too deeply')
+    }
 }
 
 function firstPart(value: object): unknown {
