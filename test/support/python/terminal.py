@@ -6,6 +6,7 @@ Usage: terminal.py COLUMNS ROWS COMMAND...; stderr of the command goes to the fi
 import fcntl
 import os
 import pty
+import select
 import signal
 import struct
 import sys
@@ -21,9 +22,17 @@ if child == 0:
     os.execvp(command[0], command)
 
 fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", int(rows), int(columns), 0, 0))
+# Python runs handlers between its own steps: a signal that comes just before a read would wait for the end of it.
+signalled, wakeup = os.pipe()
+os.set_blocking(wakeup, False)
+signal.set_wakeup_fd(wakeup)
 signal.signal(signal.SIGTERM, lambda *_: os.kill(child, signal.SIGTERM))
 os.write(terminal, b"\n")
 while True:
+    ready, _, _ = select.select([terminal, signalled], [], [])
+    if signalled in ready:
+        os.read(signalled, 1)
+        continue
     try:
         data = os.read(terminal, 65536)
     except OSError:  # Linux reports the end of a terminal as EIO.
