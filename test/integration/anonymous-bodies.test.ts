@@ -1,7 +1,6 @@
 // Clients without a token that begin bodies and never end them: where none is required they share a part of what bodies
 // may hold, so that others are served, and where one is they are refused before a body, also if rules on it are in audit.
 
-import type { ClientHttp2Session } from 'node:http2'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../../testing/eventually.js'
 import { type Backend, startBackend } from '../support/backend.js'
@@ -45,7 +44,7 @@ afterAll(async () => {
 })
 
 /** As many bodies as a connection may have streams. */
-const begin = (path: string, answered: (status: number) => void): ClientHttp2Session =>
+const begin = (path: string, answered: (status: number) => void): (() => void) =>
   beginBodies(stack.origin, { path, count: CLIENTS, bytes: LARGEST }, answered)
 
 async function post(path: string, headers: Record<string, string> = {}): Promise<number> {
@@ -55,22 +54,22 @@ async function post(path: string, headers: Record<string, string> = {}): Promise
 
 test('bodies of a route without tokens have a part of the room, and other routes the rest', async () => {
   const statuses: number[] = []
-  const session = begin('/open', (status) => statuses.push(status))
+  const leave = begin('/open', (status) => statuses.push(status))
   await eventually(() => expect(statuses.length).toBeGreaterThan(CLIENTS / 2))
   expect(new Set(statuses)).toEqual(new Set([503]))
   expect(await post('/closed', bearer(token))).toBe(200)
   expect(await stack.metrics()).toMatch(
     /^gatehouse_budget_reached_total\{budget="held-bytes"\} [1-9]/m,
   )
-  session.destroy()
+  leave()
   await eventually(async () => expect(await post('/open')).toBe(200))
 })
 
 test('rules in audit: a client without a token is refused before its body', async () => {
   const statuses: number[] = []
-  const session = begin('/audited', (status) => statuses.push(status))
+  const leave = begin('/audited', (status) => statuses.push(status))
   await eventually(() => expect(statuses).toHaveLength(CLIENTS))
   expect(new Set(statuses)).toEqual(new Set([401]))
-  session.destroy()
+  leave()
   expect(await post('/audited', bearer(token))).toBe(200)
 })

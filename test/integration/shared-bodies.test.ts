@@ -90,13 +90,13 @@ describe.each([1, 4])('with %i processes', (workers) => {
     const headers = hasToken ? bearer(token) : {}
     const statuses: number[] = []
     const given = { ...ATTACK, path, headers }
-    const session = beginBodies(stack.origin, given, (status) => statuses.push(status))
+    const leave = beginBodies(stack.origin, given, (status) => statuses.push(status))
     await eventually(() => expect(statuses.length).toBeGreaterThanOrEqual(ATTACK.count - most - 1))
     expect(new Set(statuses)).toEqual(new Set([503]))
     expect(await post('/few/open')).toBe(200)
     expect(await post('/few/closed', bearer(token))).toBe(200)
     if (!hasToken) expect(await post('/many/closed', bearer(token))).toBe(200)
-    session.destroy()
+    leave()
     await eventually(async () => expect(await held()).toBe(0))
     expect(await post(path, headers)).toBe(200)
   })
