@@ -17,12 +17,12 @@ export function openSession(
   { headers }: CheckRequest,
   { claims }: Pick<RememberedToken, 'claims'>,
 ): OpenedSession | Refusal | undefined {
-  const sealed = headers.get(SESSION_HEADER)
   const subject = sessionSubject(claims.json)
-  const only = typeof sealed === 'string' ? sealed : ''
-  const id = subject === undefined ? undefined : seal.open(only, subject)
   if (subject === undefined) return refuseWithoutSubject
+  const sealed = headers.get(SESSION_HEADER)
   if (sealed === undefined) return undefined
+  const only = typeof sealed === 'string' ? sealed : ''
+  const id = seal.open(only, subject)
   return id === undefined ? UNKNOWN : { id, sealed: only }
 }
 

@@ -294,7 +294,8 @@ function functionRun(
   return (values) => {
     const given = evaluateAll(runs, values)
     chargeFor(given)
-    assertTypeDepth(...given)
+    let depth = 0
+    for (const operand of given) depth = assertTypeDepth(operand, depth)
     return apply(given)
   }
 }

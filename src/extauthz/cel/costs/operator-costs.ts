@@ -17,7 +17,7 @@ export function chargeBinary(operator: string, left: unknown, right: unknown): v
   else if (operator === 'in') chargeMembership(left, right)
   else if (operator === '+') chargeSum(left, right)
   else if (typeof left === 'string') charge(left.length / CHARACTERS_PER_STEP)
-  assertTypeDepth(left, right)
+  assertTypeDepth(right, assertTypeDepth(left))
 }
 
 function chargeMembership(value: unknown, collection: unknown): void {

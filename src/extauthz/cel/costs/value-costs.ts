@@ -85,14 +85,18 @@ const valueAt = (map: MapValue, key: unknown): unknown =>
  */
 const MAX_TYPE_DEPTH = 9
 
-/** @throws CelLimitError for operands whose types are together nested too deeply. */
-export function assertTypeDepth(...operands: readonly unknown[]): void {
-  let depth = 0
-  for (const operand of operands)
-    for (let part = operand; typeof part === 'object' && part !== null; part = firstPart(part)) {
-      depth++
-      if (depth > MAX_TYPE_DEPTH) throw new CelLimitError('nested too deeply')
-    }
+/**
+ * Counts the nesting of an operand on top of that of the operands before it.
+ * @returns the sum.
+ * @throws CelLimitError if their types are together nested too deeply.
+ */
+export function assertTypeDepth(operand: unknown, before = 0): number {
+  let depth = before
+  for (let part = operand; typeof part === 'object' && part !== null; part = firstPart(part)) {
+    depth++
+    if (depth > MAX_TYPE_DEPTH) throw new CelLimitError('nested too deeply')
+  }
+  return depth
 }
 
 function firstPart(value: object): unknown {
